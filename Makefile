@@ -1,0 +1,39 @@
+# tidemark: everything that a developer or CI runs, by name.
+GO ?= go
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint demo determinism golden bench fuzz
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build ./tidemark
+	$(GO) build -o tidemark ./cmd/tidemark
+
+test: ## run every test, simlint among them
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race: ## run the tests of the concurrent packages under the race detector
+	$(GO) test -race ./scenarios ./cmd/...
+
+lint: ## check the import table, determinism of the core, formatting
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	$(GO) run ./cmd/simlint
+
+demo: build ## lose an acknowledged record under the rule of 2016, keep it under today's
+	./tidemark run R1 --seed 1 --rules truncate=toHW --plot out/R1-truncate-toHW
+	./tidemark run R1 --seed 1 --plot out/R1-current
+
+determinism: ## run stories and random seeds twice, with opposed settings and as wasm: equal digests
+	@./.ci/determinism
+
+golden: ## rewrite the golden output of the stories
+	$(GO) run ./cmd/tidemark run all --rewrite scenarios/stories
+
+bench: ## benchmarks, then events per second of the simulator
+	$(GO) test -run '^$$' -bench . ./...
+	$(GO) run ./cmd/tidemark bench sim
+
+fuzz: ## fuzz every decoder for a minute each
+	@./.ci/fuzz 60s

@@ -1,0 +1,56 @@
+package checker
+
+import (
+	"fmt"
+
+	"tidemark/model/event"
+)
+
+// duplicate: a send lies at one offset. An idempotent producer is promised it
+// (KIP-98); without idempotence a retry may write twice, which is a note.
+type duplicate struct{ tally }
+
+func (*duplicate) name() string { return "duplicate" }
+
+func (w *duplicate) finish(f *facts, r *Report) {
+	for _, rd := range f.history.sorted() {
+		w.partition(f, rd, r)
+	}
+}
+
+func (w *duplicate) partition(f *facts, rd *reading, r *Report) {
+	first := map[uint64]event.Record{}
+	reported := map[uint64]bool{}
+	unpromised := 0
+	var example Finding
+	for i := range rd.polls {
+		p := &rd.polls[i]
+		for _, rec := range rd.records[p.lo:p.hi] {
+			s := f.history.sends[rec.Attempt]
+			if s == nil {
+				continue
+			}
+			w.checks++
+			old, seen := first[rec.Attempt]
+			if !seen {
+				first[rec.Attempt] = rec
+			}
+			if !seen || old.Offset == rec.Offset || reported[rec.Attempt] {
+				continue
+			}
+			reported[rec.Attempt] = true
+			x := sighting(w.name(), rd, p, rec, fmt.Sprintf("%s lies at offset %d too", s.what(), old.Offset))
+			if f.profile.idempotent(s.client) {
+				r.Findings = append(r.Findings, x)
+				continue
+			}
+			if unpromised++; unpromised == 1 {
+				example = x
+			}
+		}
+	}
+	if unpromised > 0 {
+		r.Notes = append(r.Notes, Note{w.name(), example.Seq, fmt.Sprintf("%s: %s written twice by a producer without idempotence, the first one attempt %d at offset %d",
+			rd.tp, count(unpromised, "record"), example.Attempt, example.Offset)})
+	}
+}

@@ -1,0 +1,146 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// facts is what the rules share: the configuration, the client history and the
+// lineage of each partition, and what the present event did to it.
+type facts struct {
+	profile    profile
+	history    history
+	partitions map[kafka.TopicPartition]*partition
+	order      []*partition
+	died       map[kafka.BrokerID]string // how a node's last life ended
+	unknown    []string                  // why the run cannot be judged
+	last       *partition                // the one touched last: events come in runs
+
+	// Of the present event. at is its partition, nil if it has none.
+	at         *partition
+	cut        *cut         // a leader started without committed records
+	before     kafka.Offset // the true high watermark before the event
+	compared   int          // comparisons of a replica with the truth
+	mismatches []mismatch
+	// A leader of an older epoch committed from here on what the present
+	// leader does not hold; NoOffset otherwise.
+	zombie kafka.Offset
+	shrunk bool // a replica took a role with less log than it had, unexplained
+}
+
+func newFacts() *facts {
+	return &facts{profile: profile{map[scopedKey]string{}}, history: newHistory(),
+		partitions: map[kafka.TopicPartition]*partition{}, died: map[kafka.BrokerID]string{}}
+}
+
+// partition returns the lineage of a partition, nil if no event told of it.
+func (f *facts) partition(tp kafka.TopicPartition) *partition { return f.partitions[tp] }
+
+func (f *facts) touch(tp kafka.TopicPartition) *partition {
+	p := f.last
+	if p == nil || p.tp != tp {
+		if p = f.partitions[tp]; p == nil {
+			p = newPartition(tp)
+			f.partitions[tp] = p
+			f.order = append(f.order, p)
+		}
+	}
+	f.at, f.last = p, p
+	return p
+}
+
+// sorted lists the partitions by name, so that no order of discovery shows.
+func (f *facts) sorted() []*partition {
+	ps := slices.Clone(f.order)
+	slices.SortFunc(ps, func(a, b *partition) int {
+		switch {
+		case a.tp.Less(b.tp):
+			return -1
+		case b.tp.Less(a.tp):
+			return 1
+		}
+		return 0
+	})
+	return ps
+}
+
+func (f *facts) observe(e *event.Event) {
+	f.at, f.cut, f.compared, f.mismatches, f.zombie = nil, nil, 0, f.mismatches[:0], kafka.NoOffset
+	f.shrunk = false
+	switch e.Kind {
+	case event.SendInvoke, event.SendOK, event.SendFail, event.SendUnknown, event.PollOK, event.PositionReset:
+		f.history.observe(f, e)
+	case event.Profile:
+		f.profile.observe(e)
+	case event.WaitFailed:
+		f.unknown = append(f.unknown, fmt.Sprintf("line %d: the wait ran out of time: %s", e.Line, e.Text))
+	case event.Died:
+		f.nodeDied(e)
+	case event.Elected:
+		f.touch(e.TP()).elected(e)
+	case event.BecameLeader, event.BecameFollower, event.Appended, event.HighWatermarkMoved, event.Truncated,
+		event.Recovered, event.ISRChanged:
+		f.lineage(f.touch(e.TP()), e)
+	}
+}
+
+func (f *facts) nodeDied(e *event.Event) {
+	f.died[e.Node] = e.Text
+	if len(e.Text) < 4 || e.Text[:4] != "wipe" {
+		return
+	}
+	for _, p := range f.order {
+		for _, r := range p.replicas {
+			if r.node == e.Node {
+				r.wiped(e)
+			}
+		}
+	}
+}
+
+// lineage takes an event of a replica in, then compares what became comparable.
+func (f *facts) lineage(p *partition, e *event.Event) {
+	f.before = p.truth.end
+	if e.Kind == event.ISRChanged {
+		p.isrChanged(e)
+		f.compared, f.mismatches = p.verify(f.mismatches)
+		return
+	}
+	r := p.replica(e.Node)
+	switch e.Kind {
+	case event.BecameLeader:
+		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
+		f.cut = p.lead(r, e, f.profile.minISR(e.Topic))
+		f.commit(p, r, r.hw, e)
+	case event.BecameFollower:
+		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
+		r.leading, r.role = kafka.NoEpoch, e.Epoch
+	case event.Appended:
+		r.append(e, &p.truth)
+		if r.stale > 0 && r.role >= p.epoch {
+			r.rejoin()
+		}
+	case event.HighWatermarkMoved:
+		r.hw = e.HighWatermark
+		if r.stale > 0 && r.role >= p.epoch {
+			r.rejoin()
+		}
+		if e.Text == "leader" {
+			f.commit(p, r, e.HighWatermark, e)
+		}
+	case event.Truncated:
+		r.truncated(e)
+	case event.Recovered:
+		r.recovered(e, f.died[e.Node])
+	}
+	f.compared, f.mismatches = p.verify(f.mismatches)
+}
+
+func (f *facts) commit(p *partition, r *replica, hw kafka.Offset, e *event.Event) {
+	if at := p.commit(r, hw, e); at < hw {
+		f.zombie = at
+	}
+}

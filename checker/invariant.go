@@ -1,0 +1,20 @@
+package checker
+
+import (
+	"fmt"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// invariant: no state machine stopped itself because its own invariant broke.
+type invariant struct{ tally }
+
+func (*invariant) name() string { return "invariant" }
+
+func (i *invariant) observe(f *facts, e *event.Event, r *Report) {
+	if e.Kind == event.Invariant {
+		r.Findings = append(r.Findings, Finding{Rule: i.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: e.TP(),
+			Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: e.Node, Text: fmt.Sprintf("node %d stopped on a broken invariant: %s", e.Node, e.Text)})
+	}
+}

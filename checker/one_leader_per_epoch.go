@@ -1,0 +1,40 @@
+package checker
+
+import (
+	"fmt"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// oneLeaderPerEpoch: no two brokers lead a partition in one epoch.
+type oneLeaderPerEpoch struct {
+	tally
+	leaders map[leadership]kafka.BrokerID
+}
+
+type leadership struct {
+	tp    kafka.TopicPartition
+	epoch kafka.LeaderEpoch
+}
+
+func (*oneLeaderPerEpoch) name() string { return "OneLeaderPerEpoch" }
+
+func (o *oneLeaderPerEpoch) observe(f *facts, e *event.Event, r *Report) {
+	if e.Kind != event.BecameLeader {
+		return
+	}
+	o.checks++
+	if o.leaders == nil {
+		o.leaders = map[leadership]kafka.BrokerID{}
+	}
+	at := leadership{e.TP(), e.Epoch}
+	first, taken := o.leaders[at]
+	if !taken {
+		o.leaders[at] = e.Node
+	} else if first != e.Node {
+		r.Findings = append(r.Findings, Finding{Rule: o.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: at.tp,
+			Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: e.Node, Epoch: e.Epoch,
+			Text: fmt.Sprintf("%s: brokers %d and %d both lead in epoch %d", at.tp, first, e.Node, e.Epoch)})
+	}
+}

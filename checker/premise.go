@@ -1,0 +1,42 @@
+package checker
+
+import (
+	"fmt"
+
+	"tidemark/model/kafka"
+)
+
+// The premises of durability. Kafka promises that a committed record survives
+// as long as no leader was elected uncleanly (KIP-966 counts the last known
+// leader among those) and fewer than min.insync.replicas replicas lost it
+// with their disks.
+
+// brokenPremise says which premise of the record at offset o was broken when a
+// leader of an epoch started without it, or "".
+func (p *partition) brokenPremise(o kafka.Offset, epoch kafka.LeaderEpoch, minISR int) string {
+	if l := p.uncleanSince(p.epoch, epoch); l != nil {
+		return uncleanPremise(l)
+	}
+	lost := 0
+	for _, r := range p.replicas {
+		if r.lostFrom <= o && o < r.lostTo {
+			lost++
+		}
+	}
+	minISR = min(minISR, max(len(p.replicas), 1))
+	if lost >= minISR {
+		return fmt.Sprintf("%s lost it with the disk, and min.insync.replicas is %d", count(lost, "replica"), minISR)
+	}
+	return ""
+}
+
+func uncleanPremise(l *election) string {
+	return fmt.Sprintf("unclean election of broker %d in epoch %d", l.leader, l.epoch)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

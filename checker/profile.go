@@ -1,0 +1,58 @@
+package checker
+
+import (
+	"strconv"
+	"strings"
+
+	"tidemark/model/event"
+)
+
+// profile is the configuration as Profile events told it; the last one of a
+// scope wins.
+type profile struct {
+	settings map[scopedKey]string
+}
+
+type scopedKey struct{ scope, key string }
+
+// clusterScope stands for the defaults of brokers and topics.
+const clusterScope = ""
+
+func (p *profile) observe(e *event.Event) {
+	key, value, ok := strings.Cut(e.Text, "=")
+	if !ok {
+		return
+	}
+	scope := e.Client
+	if scope == "cluster" {
+		scope = clusterScope
+	}
+	p.settings[scopedKey{scope, key}] = value
+}
+
+// topic is the value of a key for a topic, else the cluster's, else "".
+func (p *profile) topic(topic, key string) string {
+	if v, ok := p.settings[scopedKey{"topic " + topic, key}]; ok {
+		return v
+	}
+	return p.settings[scopedKey{clusterScope, key}]
+}
+
+// minISR is min.insync.replicas of a topic; Kafka's default is 1.
+func (p *profile) minISR(topic string) int {
+	n, err := strconv.Atoi(p.topic(topic, "min.insync.replicas"))
+	if err != nil || n < 1 {
+		return 1
+	}
+	return n
+}
+
+// idempotent reports whether a producer is known to be idempotent.
+func (p *profile) idempotent(producer string) bool {
+	return p.settings[scopedKey{"producer " + producer, "enable.idempotence"}] == "true"
+}
+
+// compacted reports whether the cleaner may take records out of a topic.
+func (p *profile) compacted(topic string) bool {
+	return strings.Contains(p.topic(topic, "cleanup.policy"), "compact")
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"tidemark/model/event"
+	"tidemark/model/plan"
+	"tidemark/reports"
+	"tidemark/scenarios"
+)
+
+// reportOptions are what narrative and timeline say of the run itself.
+func reportOptions(l loaded, r *scenarios.Result, replay string) reports.Options {
+	title := fmt.Sprintf("%s, seed %d, ", l.title, r.Seed)
+	if r.Rules == "" {
+		title += "current rules"
+	} else {
+		title += "rules " + r.Rules
+	}
+	return reports.Options{Title: title, Replay: replay}
+}
+
+// output is what run prints, and what a story's golden output holds.
+func output(l loaded, r *scenarios.Result, replay string) string {
+	lines := reports.Narrative(r.Events, r.Report, reportOptions(l, r, replay))
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func writeTrace(name string, r *scenarios.Result) error {
+	var b bytes.Buffer
+	if err := event.WriteTrace(&b, r.Events); err != nil {
+		return err
+	}
+	return createFile(name, b.Bytes())
+}
+
+func writePlot(prefix string, l loaded, r *scenarios.Result, replay string) error {
+	picture, err := reports.Timeline(r.Events, r.Report, reportOptions(l, r, replay))
+	if err != nil {
+		return fmt.Errorf("the timeline cannot be drawn: %w", err)
+	}
+	svg, err := picture.SVG()
+	if err != nil {
+		return fmt.Errorf("the timeline cannot be drawn: %w", err)
+	}
+	png, err := picture.PNG()
+	if err != nil {
+		return fmt.Errorf("the timeline cannot be drawn: %w", err)
+	}
+	if err := createFile(prefix+".svg", svg); err != nil {
+		return err
+	}
+	return createFile(prefix+".png", png)
+}
+
+// rewriteGolden puts the run's output into the scenario file, in the section of
+// the run's rules.
+func rewriteGolden(name string, l loaded, r *scenarios.Result, replay string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return usageError("--rewrite: %w", err)
+	}
+	return createFile(name, []byte(plan.WithGolden(string(text), r.Rules, output(l, r, replay))))
+}
+
+// summary is the result of a run for a script.
+type summary struct {
+	Scenario    string           `json:"scenario"`
+	Seed        uint64           `json:"seed"`
+	Rules       string           `json:"rules"`
+	Verdict     string           `json:"verdict"`
+	Broken      []string         `json:"broken"`
+	Findings    []summaryFinding `json:"findings"`
+	Notes       []string         `json:"notes"`
+	Unknown     []string         `json:"unknown"`
+	Events      int              `json:"events"`
+	WorldEvents uint64           `json:"world_events"`
+	SimulatedMs int64            `json:"simulated_ms"`
+	Digest      string           `json:"digest"`
+}
+
+type summaryFinding struct {
+	Rule      string `json:"rule"`
+	Verdict   string `json:"verdict"`
+	Premise   string `json:"premise,omitempty"`
+	Event     uint64 `json:"event"`
+	AtNs      int64  `json:"at_ns"`
+	Partition string `json:"partition,omitempty"`
+	Offset    int64  `json:"offset"`
+	Client    string `json:"client,omitempty"`
+	Acked     uint64 `json:"acked_event,omitempty"`
+	Lost      uint64 `json:"lost_event,omitempty"`
+	Text      string `json:"text"`
+}
+
+func summarize(l loaded, r *scenarios.Result) summary {
+	s := summary{Scenario: l.arg, Seed: r.Seed, Rules: r.Rules, Verdict: string(r.Report.Verdict),
+		Broken: append([]string{}, r.Report.Broken()...), Findings: []summaryFinding{}, Notes: []string{},
+		Unknown: append([]string{}, r.Report.Unknown...), Events: len(r.Events),
+		WorldEvents: r.Stats.Events, SimulatedMs: r.Simulated.Milliseconds(), Digest: fmt.Sprintf("%016x", r.Digest)}
+	for _, f := range r.Report.Findings {
+		sf := summaryFinding{Rule: f.Rule, Verdict: string(f.Verdict), Premise: f.Premise, Event: f.Seq, AtNs: f.At,
+			Offset: int64(f.Offset), Client: f.Client, Acked: f.Acked.Seq, Lost: f.Lost.Seq, Text: f.Text}
+		if f.TP.Topic != "" {
+			sf.Partition = f.TP.String()
+		}
+		s.Findings = append(s.Findings, sf)
+	}
+	for _, n := range r.Report.Notes {
+		s.Notes = append(s.Notes, n.Rule+": "+n.Text)
+	}
+	return s
+}

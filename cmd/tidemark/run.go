@@ -1,0 +1,225 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/checker"
+	"tidemark/model/kafka"
+	"tidemark/model/plan"
+	"tidemark/model/rules"
+	"tidemark/scenarios"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	seed    uint64
+	seeded  bool
+	rules   string
+	set     []string
+	lanes   int
+	plot    string
+	trace   string
+	rewrite string
+	json    bool
+}
+
+const defaultSeed = 1
+
+func newRun() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run STORY|FILE",
+		Short: "run a story or a scenario file and judge it",
+		Long: `Run a story of the catalogue (by id or name, see tidemark list) or a scenario file of
+your own on a simulated cluster, print what happened and the verdict.
+
+` + plan.Help(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("run takes one story or file: tidemark run R1, tidemark run my.txt; tidemark list names the stories")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.seeded = cmd.Flags().Changed("seed")
+			return run(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&f.seed, "seed", defaultSeed, "the seed of all that the plan leaves open")
+	flags.StringVar(&f.rules, "rules", "", "historical rules, SWITCH=VALUE[,...]; see tidemark rules")
+	flags.StringArrayVar(&f.set, "set", nil, "a Kafka setting of all brokers, KEY=VALUE, over the file's; may be repeated")
+	flags.IntVar(&f.lanes, "lanes", 0, "data lanes of each broker, 1 to 8 (default: the file's)")
+	flags.StringVar(&f.plot, "plot", "", "write the timeline to PREFIX.svg and PREFIX.png")
+	flags.StringVar(&f.trace, "trace", "", "write every event to FILE, a line of JSON each")
+	flags.StringVar(&f.rewrite, "rewrite", "", "put the output into the scenario file FILE as what the run must print")
+	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
+	return cmd
+}
+
+// loaded is a plan and where it came from.
+type loaded struct {
+	arg   string // as the command line named it
+	title string
+	plan  *plan.Plan
+}
+
+// load finds a story, else reads a file.
+func load(arg string) (loaded, error) {
+	if s, ok := scenarios.Find(arg); ok {
+		return loaded{s.ID, strings.TrimSpace(s.ID + " " + s.Name), s.Plan}, nil
+	}
+	text, err := os.ReadFile(arg)
+	if errors.Is(err, os.ErrNotExist) {
+		return loaded{}, usageError("%s is neither a story nor a file: tidemark list names the stories", arg)
+	}
+	if err != nil {
+		return loaded{}, usageError("%s cannot be read: %w", arg, errors.Unwrap(err))
+	}
+	p, err := plan.Parse(arg, string(text))
+	if err != nil {
+		return loaded{}, &exitError{exitUsage, err}
+	}
+	return loaded{arg, p.Name, p}, nil
+}
+
+// options checks the flags and turns them into a run's options.
+func (f runFlags) options(p *plan.Plan) (scenarios.Options, error) {
+	o := scenarios.Options{Seed: f.seed, Rules: f.rules, DataLanes: f.lanes}
+	if !f.seeded && p.HasSeed {
+		o.Seed = p.Seed
+	}
+	if _, err := rules.Parse(f.rules); err != nil {
+		return o, usageError("--rules: %w", err)
+	}
+	if f.lanes < 0 || f.lanes > 8 {
+		return o, usageError("--lanes is %d: 1 to 8 data lanes are possible", f.lanes)
+	}
+	for _, kv := range f.set {
+		key, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return o, usageError("--set %s: write KEY=VALUE", kv)
+		}
+		if err := kafka.Check(kafka.BrokerScope, key, value); err != nil {
+			return o, usageError("--set: %w", err)
+		}
+		o.Settings = append(o.Settings, plan.Setting{Key: key, Value: value})
+	}
+	return o, nil
+}
+
+func run(out, progress io.Writer, arg string, f runFlags) error {
+	l, err := load(arg)
+	if err != nil {
+		return err
+	}
+	o, err := f.options(l.plan)
+	if err != nil {
+		return err
+	}
+	p := newProgress(progress, l.title)
+	o.Progress = p.at
+	result, err := scenarios.Run(l.plan, o)
+	p.done()
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if err := f.write(l, result); err != nil {
+		return err
+	}
+	if f.json {
+		err = printJSON(out, summarize(l, result))
+	} else {
+		_, err = io.WriteString(out, output(l, result, f.replay(l.arg)))
+	}
+	if err != nil {
+		return err
+	}
+	return judge(l.plan, result)
+}
+
+// write makes the files that were asked for.
+func (f runFlags) write(l loaded, r *scenarios.Result) error {
+	if f.trace != "" {
+		if err := writeTrace(f.trace, r); err != nil {
+			return err
+		}
+	}
+	if f.plot != "" {
+		if err := writePlot(f.plot, l, r, f.replay(l.arg)); err != nil {
+			return err
+		}
+	}
+	if f.rewrite != "" {
+		return rewriteGolden(f.rewrite, l, r, f.replay(l.arg))
+	}
+	return nil
+}
+
+// replay is the command line that repeats the run.
+func (f runFlags) replay(arg string) string {
+	line := fmt.Sprintf("tidemark run %s --seed %d", arg, f.seed)
+	if f.rules != "" {
+		line += " --rules " + f.rules
+	}
+	for _, kv := range f.set {
+		line += " --set " + kv
+	}
+	if f.lanes > 0 {
+		line += fmt.Sprintf(" --lanes %d", f.lanes)
+	}
+	return line
+}
+
+// createFile makes a file and the folder that it lies in.
+func createFile(name string, content []byte) error {
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = os.WriteFile(name, content, 0o644)
+	}
+	if err != nil {
+		return usageError("%s cannot be written: %w", name, errors.Unwrap(err))
+	}
+	return nil
+}
+
+// judge turns the verdict into an exit status.
+func judge(p *plan.Plan, r *scenarios.Result) error {
+	want, declared := p.Expected(r.Rules)
+	got := r.Report.Verdict
+	if !declared {
+		return verdictStatus(got)
+	}
+	checks := r.Report.Broken()
+	if got == checker.Excused {
+		checks = r.Report.Excused()
+	}
+	slices.Sort(want.Checks)
+	if string(got) == want.Verdict && (len(want.Checks) == 0 || slices.Equal(checks, want.Checks)) {
+		return nil
+	}
+	status := exitViolation
+	if got == checker.Unknown {
+		status = exitUnknown
+	}
+	return &exitError{status, fmt.Errorf("%s: expected %s, found %s %s",
+		p.Name, verdictText(want), got, strings.Join(checks, ", "))}
+}
+
+func verdictStatus(v checker.Verdict) error {
+	switch v {
+	case checker.Violation:
+		return &exitError{status: exitViolation}
+	case checker.Unknown:
+		return &exitError{status: exitUnknown}
+	}
+	return nil
+}

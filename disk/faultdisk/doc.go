@@ -1,0 +1,62 @@
+// Package faultdisk is a page cache that can lose what was not synced, and the
+// place where every disk fault enters.
+//
+// A log that is never cut off from its page cache proves nothing about fsync:
+// the durability questions of Kafka begin where the bytes that a broker reads
+// back differ from the bytes that a power loss would leave. The package keeps
+// both and moves data from one to the other only where the contract of package
+// disk says so.
+//
+//	          cached                                durable
+//	readers ──▶ names  ── journal of changes ──▶  names   ┐
+//	writers ──▶ pages  ── dirty 512 B sectors ─▶  bytes   ├ Base
+//	            size, cut                         size    ┘
+//
+// The cached side lives here: a tree of names, and per file the 4 KiB pages that
+// hold unsynced sectors. Everything clean is read through to the Base, which is
+// memory in simulation and can be real files elsewhere.
+//
+// A file's history since its last sync is a chain of versions,
+//
+//	durable ── sync 1 asked ── sync 2 asked ── now
+//
+// where each version is the sectors written since the one before, the size, and
+// the cut: the lowest size that the file was truncated to in between. Asking for
+// a sync freezes a version; a later write to a frozen page goes to a copy of it.
+// Finishing a sync applies the chain up to its version to the Base, so it covers
+// exactly the writes before the call, and syncs that were asked earlier with it.
+// A sync that nobody finishes is as if it was never asked.
+//
+// # What a power loss leaves
+//
+// Of each file: a size and a cut from one version of the chain (or a size on the
+// way to it, as a kernel extends a file sector by sector), and of every unsynced
+// sector any of its versions or the durable bytes. A sector is never torn, a
+// write of several sectors is. Bytes that no surviving sector covers
+// are the durable ones, zeros where the file had none. Which subset, is drawn
+// per file from five shapes that real file systems produce: nothing, all, cut
+// short at a sector, full size with a tail of zeros, sectors scattered at will.
+//
+// Of the names: each create, mkdir, rename and unlink since the last SyncDir of
+// its directory survives or not, as a whole (a rename never leaves a file
+// without a name), by itself, with three dependencies that keep every outcome a
+// legal tree. A change survives only if these earlier ones did:
+//
+//   - every change of the same name in the same directory,
+//   - for the removal of a directory: every change inside that directory,
+//   - for a directory moved to another parent: every earlier such move.
+//
+// SyncDir makes the changes of its directory durable, and what they depend on.
+// Nothing else does: syncing a file says nothing about its name, and a change in
+// one directory nothing about another.
+//
+// # Where further faults enter
+//
+// A fault is a file of its own with a counter in Stats. Device errors on reads
+// and writes belong at File.ReadAt and File.WriteAt, failing and lying syncs at
+// Disk.Finish, lost and misdirected writes and rot between settle and the Base;
+// a clean page that stays in the cache already hides the Base from readers.
+//
+// The package has no clock and knows no lanes: the driver says when a sync
+// finishes, what time it is and until when a stall lasts.
+package faultdisk

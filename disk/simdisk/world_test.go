@@ -1,0 +1,91 @@
+package simdisk
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tidemark/disk"
+	"tidemark/disk/disktest"
+	"tidemark/disk/faultdisk"
+)
+
+// due is a sync that the test world has to finish.
+type due struct {
+	at    int64
+	token disk.Token
+	sync  Sync
+}
+
+// world is the least that a Host needs: a clock that cost moves, and a queue of
+// completions.
+type world struct {
+	d     *Disk
+	now   int64
+	steps int
+	dues  []due
+}
+
+func newWorld() *world { return &world{d: New()} }
+
+func (w *world) Now() int64      { return w.now }
+func (w *world) Charge(ns int64) { w.now += ns }
+func (w *world) Step()           { w.steps++ }
+func (w *world) Complete(t disk.Token, at int64, s Sync) {
+	w.dues = append(w.dues, due{at, t, s})
+}
+
+// finish fires the next completion; false if a stall puts it off.
+func (w *world) finish() (disktest.Completion, bool) {
+	next := 0
+	for i, e := range w.dues {
+		if e.at < w.dues[next].at {
+			next = i
+		}
+	}
+	e := w.dues[next]
+	w.now = max(w.now, e.at)
+	o := w.d.Finish(e.sync, e.at)
+	if o.Again != 0 {
+		w.dues[next].at = o.Again
+		return disktest.Completion{}, false
+	}
+	w.dues = slices.Delete(w.dues, next, next+1)
+	return disktest.Completion{Token: e.token, Err: o.Err}, !o.Gone
+}
+
+// drain fires all completions.
+func (w *world) drain() (done []disktest.Completion) {
+	for len(w.dues) > 0 {
+		if c, ok := w.finish(); ok {
+			done = append(done, c)
+		}
+	}
+	return done
+}
+
+// power cuts the power and boots the next life.
+func (w *world) power(loss Loss, seed uint64) disk.FS {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	w.dues = nil
+	w.d.PowerLoss(loss, rng.Uint64N)
+	return w.d.View("data-0", w)
+}
+
+func (w *world) digest() uint64 {
+	h := fnv.New64a()
+	w.d.Digest(func(p []byte) { h.Write(p) })
+	return h.Sum64()
+}
+
+func TestKeepsTheDiskContract(t *testing.T) {
+	disktest.Run(t, func(t *testing.T) disktest.Harness {
+		w := newWorld()
+		return disktest.Harness{
+			FS:    w.d.View("data-0", w),
+			Drain: w.drain,
+			Crash: func() disk.FS { return w.power(faultdisk.LoseAll, 0) },
+		}
+	})
+}

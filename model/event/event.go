@@ -1,0 +1,160 @@
+package event
+
+import (
+	"tidemark/model/kafka"
+)
+
+// Kind tells what an event says and which fields it fills.
+type Kind uint8
+
+// The client history. Client names the process; Attempt is unique for each
+// application-level send, whatever the client library retries beneath it.
+const (
+	// SendInvoke: an application hands a record to its producer.
+	// Topic, Partition (-1 if not chosen yet), Attempt, Hash, Acks.
+	SendInvoke Kind = 1 + iota
+	// SendOK: the record is acknowledged. Topic, Partition, Offset (-1 with
+	// acks=0), Attempt, Hash, Acks.
+	SendOK
+	// SendFail: the record was certainly not written. Code.
+	SendFail
+	// SendUnknown: the record may or may not have been written. Code.
+	SendUnknown
+	// PollOK: records returned to an application. Offset is the position
+	// before, End the position after, HighWatermark as the answer told,
+	// Records what was returned. Drained: End reached HighWatermark.
+	PollOK
+	// PositionReset: a position moved without consumption. Offset before, End
+	// after, Text the reason: assign, seek, out-of-range, truncated.
+	PositionReset
+	// TruncationDetected: a consumer learned that its position was cut off.
+	// Offset is the position, End where the log diverged, Epoch the epoch there.
+	TruncationDetected
+)
+
+// The white box.
+const (
+	// Profile: an effective setting. Text is key=value, Client the scope: empty
+	// or cluster, "topic T", "producer P", "consumer C".
+	Profile Kind = 32 + iota
+	// Boot, Ready, Died: a node's life. Died's Text begins with one of kill,
+	// power, stop, wipe, crash, exit; more words may say how and why.
+	Boot
+	Ready
+	Died
+	// Paused, Resumed: SIGSTOP and SIGCONT.
+	Paused
+	Resumed
+	// Fault: any other fault step took place (cut, heal, hold, release, stall,
+	// reset, clock). Text says it as the scenario file does; Node and Peer are
+	// the nodes that it touches, -1 for none.
+	Fault
+	// Step: a plan step began; Text is its source text, Line its line.
+	Step
+	// WaitFailed: a wait's time ran out. Text, Line.
+	WaitFailed
+	// Registered, Fenced, Unfenced, ShutdownStarted: broker Peer at the
+	// controller Node.
+	Registered
+	Fenced
+	Unfenced
+	ShutdownStarted
+	// TopicCreated: Topic, Partition = number of partitions.
+	TopicCreated
+	// Elected: the controller changed or confirmed a leader: Topic, Partition,
+	// Peer (leader or -1), Epoch, PartitionEpoch, ISR, Text: create, clean,
+	// preferred, unclean, last-known-leader or none.
+	Elected
+	// ISRChanged: the controller committed a new ISR without a new leader:
+	// Topic, Partition, Peer (leader), Epoch, PartitionEpoch, ISR.
+	ISRChanged
+	// AlterPartitionRefused: Topic, Partition, Peer (sender), Code.
+	AlterPartitionRefused
+	// BecameLeader: replica on Node. Epoch, PartitionEpoch, Offset = epoch
+	// start, End = log end offset, HighWatermark, ISR.
+	BecameLeader
+	// BecameFollower: Epoch, PartitionEpoch, Peer = leader (-1 none), End =
+	// log end offset, HighWatermark.
+	BecameFollower
+	// Appended: one batch was appended: Offset = base, End = log end offset
+	// after it, Epoch of the batch, Hash = the batch's CRC-32C (which covers
+	// neither offset nor epoch, so it is equal on every replica; 0 is not
+	// known), Text: leader or follower. An append of several batches gives an
+	// event for each, in order.
+	Appended
+	// HighWatermarkMoved: Offset = before, HighWatermark = after, Text: leader
+	// or follower.
+	HighWatermarkMoved
+	// Truncated: Offset = log end before, End = log end after, Text the reason:
+	// to-hw, diverging, out-of-range, full.
+	Truncated
+	// ISRProposed: the leader asks for ISR; Text: shrink or expand.
+	ISRProposed
+	// ISRApplied: the leader took ISR as committed. ISR, PartitionEpoch.
+	ISRApplied
+	// Recovered: a log was opened. Offset = recovery point, End = log end
+	// offset, Text: clean, unclean, unclean cut at BYTE of SEGMENT.
+	Recovered
+	// StorageFailed: the log directory went offline. Text.
+	StorageFailed
+	// AuditRecord: the World read a record in a replica's segments: Node,
+	// Topic, Partition, Offset, Epoch, Attempt, Hash (of the value).
+	AuditRecord
+	// AuditReplica closes a replica's audit: Offset = first offset found, End
+	// = one past the last, HighWatermark as the node claims, Text: live, dead.
+	AuditReplica
+	// Effect: a fault took effect, or a rare path ran; Text names it.
+	Effect
+	// Invariant: a state machine's invariant broke (a panic). Text.
+	Invariant
+)
+
+// Record is what a consumer saw of one record.
+type Record struct {
+	Offset  kafka.Offset
+	Epoch   kafka.LeaderEpoch // of its batch
+	Attempt uint64            // from the record's header, 0 if foreign
+	Hash    uint64            // of the value
+}
+
+// Event is one line of a trace. Unused fields are zero, except ids and offsets,
+// which a kind that fills them sets; New returns one with every id unknown.
+type Event struct {
+	Seq  uint64         // total order, from 1
+	At   int64          // ns of simulated time since the run began
+	Kind Kind           //
+	Node kafka.BrokerID // the node that says it, -1 for the World
+
+	Client    string // the client history's process, or a profile's scope
+	Topic     string
+	Partition int32
+
+	Peer           kafka.BrokerID // the other node: leader, sender, subject
+	Offset         kafka.Offset
+	End            kafka.Offset
+	HighWatermark  kafka.Offset
+	Epoch          kafka.LeaderEpoch
+	PartitionEpoch kafka.PartitionEpoch
+	ISR            []kafka.BrokerID
+
+	Attempt uint64
+	Hash    uint64
+	Acks    int16 // 0, 1 or -1
+	Code    kafka.ErrorCode
+	Drained bool
+	Records []Record
+
+	Line int // line of the scenario file, 0 for none
+	Text string
+}
+
+// New returns an event of a kind with every id and offset unknown.
+func New(k Kind) Event {
+	return Event{Kind: k, Node: kafka.NoBroker, Peer: kafka.NoBroker, Offset: kafka.NoOffset, End: kafka.NoOffset,
+		HighWatermark: kafka.NoOffset, Epoch: kafka.NoEpoch, PartitionEpoch: -1}
+}
+
+// TP is the partition that the event speaks of.
+func (e *Event) TP() kafka.TopicPartition {
+	return kafka.TopicPartition{Topic: e.Topic, Partition: e.Partition}
+}

@@ -1,0 +1,96 @@
+package event_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+func drawEvent(t *rapid.T) event.Event {
+	offset := rapid.Map(rapid.Int64Range(-1, 1<<40), func(v int64) kafka.Offset { return kafka.Offset(v) })
+	broker := rapid.Map(rapid.Int32Range(-1, 200), func(v int32) kafka.BrokerID { return kafka.BrokerID(v) })
+	epoch := rapid.Map(rapid.Int32Min(-1), func(v int32) kafka.LeaderEpoch { return kafka.LeaderEpoch(v) })
+	record := rapid.Custom(func(t *rapid.T) event.Record {
+		return event.Record{Offset: offset.Draw(t, "offset"), Epoch: epoch.Draw(t, "epoch"),
+			Attempt: rapid.Uint64().Draw(t, "attempt"), Hash: rapid.Uint64().Draw(t, "hash")}
+	})
+	return event.Event{
+		Seq: rapid.Uint64().Draw(t, "seq"), At: rapid.Int64().Draw(t, "at"),
+		Kind: rapid.SampledFrom(event.Kinds()).Draw(t, "kind"), Node: broker.Draw(t, "node"),
+		Client: rapid.String().Draw(t, "client"), Topic: rapid.String().Draw(t, "topic"),
+		Partition: rapid.Int32Min(-1).Draw(t, "partition"), Peer: broker.Draw(t, "peer"),
+		Offset: offset.Draw(t, "offset"), End: offset.Draw(t, "end"), HighWatermark: offset.Draw(t, "hw"),
+		Epoch: epoch.Draw(t, "epoch"), PartitionEpoch: kafka.PartitionEpoch(rapid.Int32Min(-1).Draw(t, "pe")),
+		ISR:     rapid.SliceOfN(broker, 0, 3).Draw(t, "isr"),
+		Attempt: rapid.Uint64().Draw(t, "attempt"), Hash: rapid.Uint64().Draw(t, "hash"),
+		Acks: rapid.Int16Range(-1, 1).Draw(t, "acks"), Code: kafka.ErrorCode(rapid.Int16().Draw(t, "code")),
+		Drained: rapid.Bool().Draw(t, "drained"), Records: rapid.SliceOfN(record, 0, 3).Draw(t, "records"),
+		Line: rapid.IntRange(0, 1000).Draw(t, "line"), Text: rapid.String().Draw(t, "text"),
+	}
+}
+
+func TestEveryEventSurvivesTheTraceFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.Custom(drawEvent), 0, 4).Draw(t, "events")
+		var file bytes.Buffer
+		if err := event.WriteTrace(&file, want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := event.ReadTrace(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestTraceLineLeavesOutWhatIsUnset(t *testing.T) {
+	e := event.New(event.Elected)
+	e.Seq, e.At, e.Node, e.Topic, e.Peer, e.Epoch, e.ISR, e.Text = 9, 2_000_000, 101, "t", 1, 3, []kafka.BrokerID{1, 2}, "clean"
+	want := `{"seq":9,"t_ns":2000000,"kind":"elected","node":101,"topic":"t","partition":0,"peer":1,"epoch":3,"isr":[1,2],"text":"clean"}`
+	if got := string(event.AppendJSON(nil, &e)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestTraceReaderNamesTheBadLine(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{`{"seq":1,"kind":"elekted"}`, `trace line 2: "elekted" is not a kind of event`},
+		{`{"seq":`, `trace line 2: not an event`},
+		{`{"seq":1,"kind":"send","hash":"xyz"}`, `"xyz" is not a hash`},
+	} {
+		_, err := event.ReadTrace(strings.NewReader("{\"kind\":\"boot\"}\n" + c.line + "\n"))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got error %v, want %s", c.line, err, c.want)
+		}
+	}
+}
+
+func TestEveryKindHasANameOfItsOwn(t *testing.T) {
+	seen := map[string]event.Kind{}
+	for k := event.SendInvoke; k <= event.Invariant; k++ {
+		if k > event.TruncationDetected && k < event.Profile {
+			continue
+		}
+		name := k.String()
+		if old, ok := seen[name]; ok {
+			t.Errorf("%d and %d are both called %s", old, k, name)
+		}
+		seen[name] = k
+		if got, err := event.ParseKind(name); err != nil || got != k {
+			t.Errorf("ParseKind(%q) = %d, %v; want %d", name, got, err, k)
+		}
+	}
+	if got := event.Kind(200).String(); got != "kind(200)" {
+		t.Errorf("an unknown kind prints as %q", got)
+	}
+}

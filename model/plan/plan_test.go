@@ -1,0 +1,275 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/model/kafka"
+)
+
+// every verb and predicate once, in canonical form.
+const everyVerb = `# A story of every verb.
+#
+# Second paragraph.
+seed 7
+cluster brokers=3 controllers=1 lanes=2
+set replica.lag.time.max.ms=10000
+expect pass
+expect violation LogMatching lost-write under truncate=toHW
+topic t assignment=3,1,2;1,2,3 min.insync.replicas=2
+topic u partitions=2 replicas=2
+producer p acks=all linger.ms=0
+consumer c
+send p t-0 "m 1" key=k
+send p t m2 "key=a b"
+write p u 100 every 10ms
+read c t from earliest
+read c u-1 from 12
+verify c t
+elect t-0 preferred
+at 1.5s kill 3
+at 0s power 3 lose all
+wipe 3
+stop 3
+start 3
+pause 3
+resume 101
+crash 2/data-1 op 3 power
+cut 1 <-> 3
+cut p -> 2
+heal p -> 2
+heal
+hold fetch response 2 -> 1
+hold fetch 2 -> 1
+release 2 -> 1
+release
+reset 1 <-> 101
+half-open 1 -> c
+stall 2 for 20s
+clock 2 jump -1h0m0s
+rules 1 truncate=toHW
+wait leader t-0 = 2 within 10s
+wait leader t-0 = none within 10s
+wait leader t-1 = any within 10s
+wait isr t-0 = 1,2,3 within 10s
+wait hw 2 t-0 >= 5 within 1s
+wait leo 2 t-0 = 5 within 1s
+wait epoch 2 t-0 >= 3 within 1s
+wait acked p >= 2 within 1s
+wait position c u-1 = 13 within 1s
+wait fenced 3 within 20s
+wait unfenced 3 within 20s
+sleep 500ms
+`
+
+func parse(t *testing.T, text string) *Plan {
+	t.Helper()
+	p, err := Parse("dir/story.txt", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPlanPrintsAsTheTextItIsParsedFrom(t *testing.T) {
+	p := parse(t, everyVerb)
+	if diff := cmp.Diff(everyVerb, p.String()); diff != "" {
+		t.Fatalf("printed differs from parsed (-parsed +printed):\n%s", diff)
+	}
+	again := parse(t, p.String())
+	if diff := cmp.Diff(p, again); diff != "" {
+		t.Fatalf("the plan read back differs:\n%s", diff)
+	}
+}
+
+func TestEveryVerbAndPredicateIsInTheRoundTripAndInTheHelp(t *testing.T) {
+	help := Help()
+	for name, v := range verbs {
+		if !strings.Contains(everyVerb, "\n"+string(name)) && !strings.Contains(everyVerb, "s "+string(name)+" ") {
+			t.Errorf("the round trip lacks the verb %s", name)
+		}
+		if !strings.Contains(help, "  "+v.usage+"\n") {
+			t.Errorf("the help lacks the verb %s", name)
+		}
+	}
+	for _, p := range predicates {
+		if !strings.Contains(everyVerb, "wait "+string(p.subject)) || !strings.Contains(help, "  "+p.usage+"\n") {
+			t.Errorf("the round trip or the help lacks the predicate %s", p.subject)
+		}
+	}
+}
+
+func TestExampleOfTheHelpIsAScenario(t *testing.T) {
+	_, example, ok := strings.Cut(Help(), "Example\n")
+	if !ok {
+		t.Fatal("the help has no example")
+	}
+	if p := parse(t, example); len(p.Steps) < 5 {
+		t.Fatalf("the example has %d steps", len(p.Steps))
+	}
+}
+
+func TestStepCarriesWhatItsLineSays(t *testing.T) {
+	p := parse(t, "topic a-1\nproducer p\nsend p a-1 v\nsend p a-1-0 v\nat 2s power 1\n")
+	want := []Step{
+		{Line: 3, At: -1, Verb: VerbSend, Client: "p", Topic: "a-1", Partition: -1, Value: "v"},
+		{Line: 4, At: -1, Verb: VerbSend, Client: "p", Topic: "a-1", Partition: 0, Value: "v"},
+		{Line: 5, At: 2 * time.Second, Verb: VerbPower, Node: 1, Lose: "random"},
+	}
+	if diff := cmp.Diff(want, p.Steps[2:]); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
+	const head = "topic t\nproducer p\nconsumer c\n" // three lines
+	for line, want := range map[string]string{
+		"frobnicate 3":                        `"frobnicate" is not a verb`,
+		"kill 9":                              "there is no node 9: brokers are 1 to 3, controllers 101",
+		"kill x":                              "a node id is needed",
+		"kill":                                "the node is missing; write kill NODE",
+		"kill 1 2":                            `"2" is one word too many`,
+		"cut 1 <-> 9":                         "there is no node 9",
+		"cut 1 <-> 1":                         "there is no link between 1 and 1",
+		"cut p <-> c":                         "there is no link between p and c",
+		"cut p -> 101":                        "there is no link between p and 101",
+		"cut q -> 1":                          `there is no client "q"`,
+		"cut 1 3":                             "the direction is",
+		"wait leader t-0 = 7 within 1s":       "there is no broker 7",
+		"wait leader u-0 = 1 within 1s":       `there is no topic "u"`,
+		"wait leader t-1 = 1 within 1s":       `topic "t" has no partition 1: it has 0`,
+		"wait leader t-0 = 1":                 `"within" is missing`,
+		"wait moon t-0 = 1 within 1s":         `"moon" is not a predicate`,
+		"wait acked c >= 1 within 1s":         `"c" is a consumer, not a producer`,
+		"wait hw 1 t-0 > 1 within 1s":         "the comparison is",
+		"wait hw 1 t-0 >= 1 within 0s":        "it must be more than 0",
+		"at 1s wait leader t-0 = 1 within 1s": "cannot stand behind a time",
+		"at -1s kill 1":                       "it counts from the start of the run",
+		"send p t":                            "the value is missing",
+		"send p t v k":                        "only key=KEY may follow",
+		`send p t "v`:                         "is not closed",
+		"send q t v":                          `there is no client "q"`,
+		"write p t 0 every 1s":                "a whole number from 1",
+		"read c t from yesterday":             "earliest, latest or an offset",
+		"verify c t-0":                        `there is no topic "t-0"`,
+		"producer p":                          `"p" is declared twice`,
+		"producer admin":                      "take another",
+		"producer 1p":                         "is not a client's name",
+		"topic t":                             `the topic "t" is created twice`,
+		"topic u assignment=1,1":              "names broker 1 twice",
+		"topic u assignment=1,4":              "there is no broker 4",
+		"topic u replicas=4":                  "4 replicas need as many brokers",
+		"topic u partitions=2 assignment=1":   "leave partitions= and replicas= out",
+		"topic u/v":                           "is not a topic name",
+		"cluster brokers=0":                   "a whole number from 1 to 9",
+		"cluster size=3":                      `"size" is not part of a cluster`,
+		"crash 2 op 1":                        "is not a lane",
+		"crash 2/data-1 op 1":                 `node 2 has no lane "data-1"`,
+		"crash 101/router op 1":               "it has quorum",
+		"hold telepathy 1 -> 2":               "is not an API that can be held",
+		"hold fetch 1 <-> 2":                  "hold takes one direction",
+		"reset 1 -> 2":                        "reset takes both directions",
+		"power 1 lose much":                   "one of all, none, random is needed",
+		"expect victory":                      "one of pass, violation, excused",
+		"set min.insync.replicas":             "expected KEY=VALUE",
+		"set min.insync.replicas=0":           "allowed is a whole number from 1",
+		"set no.such.key=1":                   "no.such.key: not a broker configuration key",
+		"topic u min.insync.replicas=x":       "allowed is a whole number from 1",
+		"producer q acks=2":                   "acks: 2 is not a valid value",
+		"consumer d auto.offset.reset=never":  "auto.offset.reset: never is not a valid value",
+		"stall 1 for 20":                      "a duration such as",
+	} {
+		_, err := Parse("x/my.txt", head+line+"\n")
+		var at *Error
+		if !errors.As(err, &at) {
+			t.Errorf("%q: no error of a line but %v", line, err)
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), "x/my.txt:4: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %q, want x/my.txt:4: ... %s", line, err, want)
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: the error is more than one line: %q", line, err)
+		}
+	}
+}
+
+func TestGoldenOutputBelongsToItsRules(t *testing.T) {
+	p := parse(t, "expect pass\nkill 1\n----\none\n\ntwo\n---- truncate=toHW\nthree\n")
+	want := map[string]string{"": "one\n\ntwo\n", "truncate=toHW": "three\n"}
+	if diff := cmp.Diff(want, p.Golden); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestExpectationIsFoundByItsRules(t *testing.T) {
+	p := parse(t, everyVerb)
+	if e, ok := p.Expected(""); !ok || e.Verdict != "pass" {
+		t.Fatalf("current rules: %+v", e)
+	}
+	e, ok := p.Expected("truncate=toHW")
+	if !ok || e.Verdict != "violation" || len(e.Checks) != 2 {
+		t.Fatalf("truncate=toHW: %+v", e)
+	}
+	if _, ok := p.Expected("no=such"); ok {
+		t.Fatal("found an expectation that nobody declared")
+	}
+}
+
+// fixed is a view that knows one state of one partition.
+type fixed struct{ known bool }
+
+func (f fixed) Leader(kafka.TopicPartition) (kafka.BrokerID, bool) { return 2, f.known }
+func (f fixed) ISR(kafka.TopicPartition) ([]kafka.BrokerID, bool) {
+	return []kafka.BrokerID{1, 2}, f.known
+}
+func (f fixed) HighWatermark(kafka.BrokerID, kafka.TopicPartition) (kafka.Offset, bool) {
+	return 5, f.known
+}
+func (f fixed) LogEnd(kafka.BrokerID, kafka.TopicPartition) (kafka.Offset, bool) { return 7, f.known }
+func (f fixed) Epoch(kafka.BrokerID, kafka.TopicPartition) (kafka.LeaderEpoch, bool) {
+	return 3, f.known
+}
+func (f fixed) Acked(string) int64                                         { return 9 }
+func (f fixed) Position(string, kafka.TopicPartition) (kafka.Offset, bool) { return 4, f.known }
+func (f fixed) Fenced(kafka.BrokerID) (bool, bool)                         { return true, f.known }
+
+func TestPredicateHoldsOnlyOfWhatTheViewKnows(t *testing.T) {
+	for text, want := range map[string]bool{
+		"leader t-0 = 2": true, "leader t-0 = 1": false, "leader t-0 = any": true, "leader t-0 = none": false,
+		"isr t-0 = 2,1": true, "isr t-0 = 1,2,3": false,
+		"hw 1 t-0 = 5": true, "hw 1 t-0 = 4": false, "hw 1 t-0 >= 4": true, "hw 1 t-0 >= 6": false,
+		"leo 1 t-0 >= 7": true, "leo 1 t-0 = 6": false, "epoch 1 t-0 = 3": true, "epoch 1 t-0 >= 4": false,
+		"acked p >= 9": true, "acked p = 8": false, "position c t-0 >= 4": true, "position c t-0 = 5": false,
+		"fenced 1": true, "unfenced 1": false,
+	} {
+		words, _ := split(text)
+		p := parsePredicate(&args{words: words})
+		if got := p.Holds(fixed{true}); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+		if p.Subject != WaitAcked && p.Holds(fixed{false}) {
+			t.Errorf("%s holds though nothing is known", text)
+		}
+	}
+}
+
+func TestRewritingOneGoldenSectionKeepsTheOthers(t *testing.T) {
+	text := "expect pass\nkill 1\n"
+	text = WithGolden(text, "", "one\n")
+	text = WithGolden(text, "truncate=toHW", "two\n")
+	text = WithGolden(text, "", "one\n\nagain\n")
+	text = WithGolden(text, "truncate=toHW", "2\n")
+	want := "expect pass\nkill 1\n----\none\n\nagain\n---- truncate=toHW\n2\n"
+	if text != want {
+		t.Fatalf("got\n%s", text)
+	}
+	p := parse(t, text)
+	if diff := cmp.Diff(map[string]string{"": "one\n\nagain\n", "truncate=toHW": "2\n"}, p.Golden); diff != "" {
+		t.Fatal(diff)
+	}
+}

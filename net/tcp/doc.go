@@ -1,0 +1,42 @@
+// Package tcp carries Kafka's protocol over real sockets: it accepts, dials,
+// frames, decodes and encodes, and tells a Handler what came.
+//
+// The port of package node promises a lane that a connection has one request in
+// work, that responses go out in the order of requests, and that memory stays
+// bounded whatever a client does. All three follow from one loop: an accepted
+// connection is served by one goroutine, and it reads the next request only
+// when the response to the last one is in the socket, as Kafka's network thread
+// mutes the channel.
+//
+//	accepted   ┌▶ read frame ─▶ decode ─▶ Received ─▶ wait ─▶ write response ─┐
+//	           └──────────────────────────────────────────────────────────────┘
+//	dialled    Send ─▶ queue ─▶ writer ─▶ socket ─▶ reader ─▶ pair ─▶ Received
+//
+// A client that pipelines finds its next requests in its own socket buffers. A
+// client that does not read stops itself, and is cut off after WriteTimeout. On
+// the dialling side requests are pipelined: whoever sends bounds them, as
+// max.in.flight.requests.per.connection does.
+//
+// # Memory
+//
+// A frame has at most socket.request.max.bytes. Frames above 64 KiB take part
+// in a budget for all connections together (queued.max.request.bytes) from the
+// first byte to the response; who finds it empty waits. Smaller ones are bounded
+// by one for each connection and never wait: a follower's fetch must get
+// through when producers have filled the budget, or their acks=all requests
+// would wait for it for ever.
+//
+// A frame's memory is not pooled. The body aliases it and may outlive the
+// request (a group keeps its members' metadata), and only the collector knows
+// when the last alias is gone.
+//
+// # Regions
+//
+// The record bytes of a Fetch response are read at the socket write, 256 KiB at
+// a time, into the buffer that already holds the bytes before them, and written
+// from there. Measured against writev of separate pieces and against sendfile
+// (see BenchmarkFileToSocket) this is as fast or faster on loopback, asks
+// nothing of the file but a read, and so serves every disk alike. A region that
+// cannot be read any more resets the connection: the size field has promised
+// its bytes.
+package tcp

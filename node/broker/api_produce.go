@@ -1,0 +1,147 @@
+package broker
+
+import (
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/model/kafka"
+	"tidemark/model/record"
+	"tidemark/node"
+	"tidemark/node/replica"
+)
+
+// produceWork is a Produce request in work.
+type produceWork struct {
+	tps     []kafka.TopicPartition // in request order
+	results []produceResult
+}
+
+// handleProduce serves Produce, key 0, versions 3 to 13 (from 13 on with topic
+// ids). Each partition is checked here as far as the metadata and the framing
+// of its one batch tell; the rest goes to its data lane, all under one
+// deadline. With acks=0 there is no answer: the next request of the connection
+// is taken once the batches are appended, and an error ends the connection,
+// which makes the client refresh its metadata.
+func (r *router) handleProduce(conn node.ConnID, m *node.Message) {
+	req := m.Request.(*kmsg.ProduceRequest)
+	w := r.begin(conn, m)
+	w.produce = &produceWork{}
+	var batches [][]byte
+	for _, t := range req.Topics {
+		name, code := r.topicName(m.Version() >= 13, t.TopicID, t.Topic)
+		for _, p := range t.Partitions {
+			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
+			w.produce.tps = append(w.produce.tps, tp)
+			batches = append(batches, p.Records)
+			result := produceResult{Code: code, Base: kafka.NoOffset, LogAppendTime: -1, LogStart: kafka.NoOffset}
+			if code == kafka.None {
+				result.Code = r.checkProduce(tp, p.Records, req.Acks)
+			}
+			w.produce.results = append(w.produce.results, result)
+		}
+	}
+	deadline := r.env.Now() + time.Duration(req.TimeoutMillis)*time.Millisecond
+	shares := r.laneShares(len(batches), func(i int) int {
+		if w.produce.results[i].Code != kafka.None {
+			return -1
+		}
+		return laneOf(w.produce.tps[i], r.cfg.DataLanes)
+	})
+	for lane, share := range shares {
+		if len(share) == 0 {
+			continue
+		}
+		post := producePost{ID: w.id, Acks: req.Acks, Deadline: deadline}
+		for _, i := range share {
+			post.Parts = append(post.Parts, producePart{Index: i, TP: w.produce.tps[i], Batch: batches[i]})
+		}
+		w.missing++
+		r.env.Post(node.Data(lane), post)
+	}
+	if w.missing == 0 {
+		r.answerProduce(w)
+	}
+}
+
+// magicAt is the place of the magic byte, the same in every record format.
+const magicAt = 16
+
+// checkProduce makes Kafka's checks before ReplicaManager, in its order:
+// metadata, exactly one batch of magic 2, acks, internal topic.
+func (r *router) checkProduce(tp kafka.TopicPartition, records []byte, acks int16) kafka.ErrorCode {
+	if code := r.partitionKnown(tp); code != kafka.None {
+		return code
+	}
+	_, rest, err := record.Next(records)
+	switch {
+	case len(records) > magicAt && records[magicAt] != 2, errors.Is(err, record.ErrTruncated):
+		return kafka.InvalidRecord
+	case err != nil:
+		return kafka.CorruptMessage
+	case len(rest) > 0:
+		return kafka.InvalidRecord
+	case !replica.ValidAcks(acks):
+		return kafka.InvalidRequiredAcks
+	case internalTopic(tp.Topic):
+		return kafka.InvalidTopic
+	}
+	return kafka.None
+}
+
+func (r *router) produced(w *work, results []produceResult) {
+	for _, result := range results {
+		w.produce.results[result.Index] = result
+	}
+	if w.missing--; w.missing == 0 {
+		r.answerProduce(w)
+	}
+}
+
+func (r *router) answerProduce(w *work) {
+	r.end(w)
+	if w.request.Request.(*kmsg.ProduceRequest).Acks == replica.AcksNone {
+		for _, result := range w.produce.results {
+			if result.Code != kafka.None {
+				r.env.Close(w.conn)
+				return
+			}
+		}
+		r.env.Release(w.conn)
+		return
+	}
+	r.reply(w.conn, w.request, r.produceResponse(w))
+}
+
+// produceHintVersion is the first Produce version that tells the new leader.
+const produceHintVersion = 10
+
+func (r *router) produceResponse(w *work) *kmsg.ProduceResponse {
+	req := w.request.Request.(*kmsg.ProduceRequest)
+	res := kmsg.NewPtrProduceResponse()
+	hints := leaderHints{image: r.image}
+	i := 0
+	for _, t := range req.Topics {
+		topic := kmsg.NewProduceResponseTopic()
+		topic.Topic, topic.TopicID = t.Topic, t.TopicID
+		for _, p := range t.Partitions {
+			result := w.produce.results[i]
+			part := kmsg.NewProduceResponseTopicPartition()
+			part.Partition, part.ErrorCode = p.Partition, int16(result.Code)
+			part.BaseOffset, part.LogAppendTime, part.LogStartOffset = int64(result.Base), int64(result.LogAppendTime), int64(result.LogStart)
+			if result.Code == kafka.NotLeaderOrFollower && w.request.Version() >= produceHintVersion {
+				part.CurrentLeader.LeaderID, part.CurrentLeader.LeaderEpoch = hints.leader(w.produce.tps[i])
+			}
+			topic.Partitions = append(topic.Partitions, part)
+			i++
+		}
+		res.Topics = append(res.Topics, topic)
+	}
+	for _, b := range hints.Brokers {
+		broker := kmsg.NewProduceResponseBroker()
+		broker.NodeID, broker.Host, broker.Port, broker.Rack = b.ID, b.Host, b.Port, b.Rack
+		res.Brokers = append(res.Brokers, broker)
+	}
+	return res
+}

@@ -1,0 +1,90 @@
+package broker
+
+import (
+	"tidemark/model/kafka"
+	"tidemark/node"
+	"tidemark/node/replica"
+	"tidemark/node/storage"
+)
+
+// produce appends the lane's share of a Produce request and answers the router
+// once: at once, or with acks=all when every batch is committed, lost its
+// leader, or the request's deadline is over.
+func (d *dataLane) produce(m producePost) {
+	delayed := &replica.DelayedProduce{Partitions: make([]replica.ProduceStatus, 0, len(m.Parts))}
+	delayed.Done = func(statuses []replica.ProduceStatus) { d.produced(m, statuses) }
+	var due []*storage.Log
+	for _, part := range m.Parts {
+		status := replica.ProduceStatus{TP: part.TP}
+		if h := d.hosted[part.TP]; h == nil {
+			status.Code = d.notHosted(part.TP)
+		} else {
+			status.Result, status.Code = h.partition.AppendAsLeader(part.Batch, m.Acks)
+			status.Required = status.Result.Last + 1
+			if status.Code == kafka.None && status.Result.FlushDue {
+				due = append(due, h.log)
+			}
+		}
+		delayed.Partitions = append(delayed.Partitions, status)
+	}
+	d.afterFlush(due, func() {
+		if m.Acks != replica.AcksAll {
+			delayed.Done(delayed.Partitions)
+		} else if !d.purgatory.TryProduceElseWatch(delayed) {
+			d.expireProduce(m, delayed)
+		}
+	})
+}
+
+// afterFlush goes on once the logs that flush.messages made due are synced,
+// which Kafka does within the append.
+func (d *dataLane) afterFlush(due []*storage.Log, then func()) {
+	left := len(due) + 1
+	done := func(err error) {
+		if err != nil {
+			d.StorageFailed(kafka.TopicPartition{}, err)
+		}
+		if left--; left == 0 {
+			then()
+		}
+	}
+	for _, log := range due {
+		log.Flush(done)
+	}
+	done(nil)
+}
+
+// expireProduce ends the wait at the deadline. The timer of a request that was
+// answered before is taken back.
+func (d *dataLane) expireProduce(m producePost, delayed *replica.DelayedProduce) {
+	timer := d.timers.After(m.Deadline-d.env.Now(), func() { d.purgatory.ExpireProduce(delayed) })
+	answer := delayed.Done
+	delayed.Done = func(statuses []replica.ProduceStatus) {
+		d.timers.Cancel(timer)
+		answer(statuses)
+	}
+}
+
+func (d *dataLane) produced(m producePost, statuses []replica.ProduceStatus) {
+	results := make([]produceResult, len(statuses))
+	for i, s := range statuses {
+		results[i] = produceResult{Index: m.Parts[i].Index, Code: s.Code, Base: kafka.NoOffset, LogAppendTime: -1, LogStart: kafka.NoOffset}
+		if s.Code == kafka.None {
+			results[i].Base, results[i].LogAppendTime, results[i].LogStart = s.Result.First, s.Result.LogAppendTime, s.Result.LogStart
+		}
+	}
+	d.env.Post(node.Router, producedPost{ID: m.ID, Results: results})
+}
+
+// notHosted is the answer for a partition that has no replica here.
+func (d *dataLane) notHosted(tp kafka.TopicPartition) kafka.ErrorCode {
+	switch {
+	case d.offline:
+		return kafka.KafkaStorageError
+	case d.image != nil:
+		if _, known := d.image.Partition(tp); !known {
+			return kafka.UnknownTopicOrPartition
+		}
+	}
+	return kafka.NotLeaderOrFollower
+}

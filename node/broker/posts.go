@@ -1,0 +1,248 @@
+package broker
+
+import (
+	"time"
+
+	"tidemark/model/kafka"
+	"tidemark/node"
+	"tidemark/node/metadata"
+	"tidemark/node/replica"
+)
+
+// The values that lanes of one node post to each other. Each is immutable once
+// it is posted, or handed over whole.
+
+// imagePost is what the quorum lane posts to every other lane when committed
+// records changed the metadata: first to router and lifecycle, then to logs
+// and the data lanes. Image and Delta are immutable.
+type imagePost struct {
+	Image *metadata.Image
+	Delta *metadata.Delta
+}
+
+// appliedPost tells lifecycle that a lane has applied the image up to Offset.
+// The first of every lane must be in before the broker asks to be unfenced.
+type appliedPost struct {
+	Offset kafka.Offset
+}
+
+// controllerPost tells lifecycle where the active controller is; "" is unknown.
+type controllerPost struct {
+	Controller kafka.BrokerID
+	Addr       string
+	Epoch      kafka.LeaderEpoch
+}
+
+// registeredPost tells the lanes that fetch in the broker's name its epoch.
+type registeredPost struct {
+	Epoch kafka.BrokerEpoch
+}
+
+// directoryPost tells lifecycle what the log directory says of itself, before
+// anything in it is touched.
+type directoryPost struct {
+	Directory     kafka.UUID
+	PreviousEpoch kafka.BrokerEpoch // of the clean-shutdown marker, NoBrokerEpoch without one
+}
+
+// loadPost gives a data lane what the log directory holds about its logs; it
+// follows the first image, and the lane's logs are opened after both.
+type loadPost struct {
+	Clean          bool // there was a clean-shutdown marker
+	RecoveryPoints map[kafka.TopicPartition]kafka.Offset
+	LogStarts      map[kafka.TopicPartition]kafka.Offset
+	HighWatermarks map[kafka.TopicPartition]kafka.Offset
+}
+
+// checkpointPost asks the data lanes for the entries of one checkpoint file.
+type checkpointPost struct {
+	File checkpointFile
+}
+
+// checkpointedPost is a data lane's answer, sorted by partition.
+type checkpointedPost struct {
+	File    checkpointFile
+	Offsets []partitionOffset
+}
+
+// truncatedPost tells the logs lane that a cut moved a recovery point back: the
+// file must say so before the replica grows again, or a crash would trust bytes
+// that were never synced. Cut numbers the lane's cuts.
+type truncatedPost struct {
+	Cut uint64
+}
+
+// truncationSavedPost lets the fetcher go on.
+type truncationSavedPost struct {
+	Cut uint64
+}
+
+// partitionOffset is one line of a checkpoint file.
+type partitionOffset struct {
+	TP     kafka.TopicPartition
+	Offset kafka.Offset
+}
+
+// shutdownPost tells the data lanes that a controlled shutdown began: they stop
+// following leaders that no longer need them.
+type shutdownPost struct{}
+
+// closePost ends the broker's service: the router hangs up, the data lanes
+// flush and close their logs, and the logs lane writes the last checkpoints and
+// the marker with Epoch.
+type closePost struct {
+	Epoch kafka.BrokerEpoch
+}
+
+// closedPost tells the logs lane that a data lane closed all its logs, or
+// could not.
+type closedPost struct {
+	RecoveryPoints, LogStarts, HighWatermarks []partitionOffset
+	Loaded                                    bool // the lane had opened its logs
+}
+
+// cleanPost tells lifecycle that the clean-shutdown marker is on disk.
+type cleanPost struct{}
+
+// offlinePost tells lifecycle that the log directory failed.
+type offlinePost struct {
+	Reason string
+}
+
+// alterPost gives a leader's ISR proposal to lifecycle.
+type alterPost struct {
+	Proposal *replica.Proposal
+}
+
+// alteredPost is the controller's word on it.
+type alteredPost struct {
+	Proposal *replica.Proposal
+	Answer   replica.ISRAnswer
+}
+
+// forwardPost asks lifecycle to put a client's request before the controller.
+type forwardPost struct {
+	ID      workID
+	Request *node.Message
+}
+
+// forwardedPost is the controller's answer; nil if it could not be had in time.
+type forwardedPost struct {
+	ID       workID
+	Response *node.Message
+}
+
+// workID names a request in the router, unique in its life.
+type workID uint64
+
+// producePost is a data lane's share of a Produce request.
+type producePost struct {
+	ID       workID
+	Acks     int16
+	Deadline time.Duration // node clock, for acks=-1
+	Parts    []producePart
+}
+
+// producePart is one partition of it. Index is its place in the request.
+type producePart struct {
+	Index int
+	TP    kafka.TopicPartition
+	Batch []byte
+}
+
+// producedPost answers a producePost once, for all its partitions.
+type producedPost struct {
+	ID      workID
+	Results []produceResult
+}
+
+type produceResult struct {
+	Index         int
+	Code          kafka.ErrorCode
+	Base          kafka.Offset
+	LogAppendTime kafka.Timestamp
+	LogStart      kafka.Offset
+}
+
+// fetchPost is a data lane's share of a Fetch. The first read of a request
+// moves follower state and may leave a watch behind, the second ends the watch.
+type fetchPost struct {
+	ID       workID
+	Again    bool
+	MaxBytes int // of the lane's whole share; the first batch always fits
+	// MinBytes and Watch: if the share reads less than MinBytes and Watch is
+	// set, the lane reports what changes until it is asked again or told to stop.
+	MinBytes int
+	Watch    bool
+	Parts    []fetchPart
+}
+
+type fetchPart struct {
+	Index   int
+	TP      kafka.TopicPartition
+	Request replica.FetchRequest
+}
+
+// fetchedPost answers a fetchPost. Who takes it releases the regions.
+type fetchedPost struct {
+	ID      workID
+	Again   bool
+	Results []fetchResult
+}
+
+type fetchResult struct {
+	Index int
+	replica.FetchResult
+}
+
+// fetchGrownPost reports what a parked fetch could read on this lane now.
+// Ready asks for the second read whatever the bytes.
+type fetchGrownPost struct {
+	ID    workID
+	Bytes int
+	Ready bool
+}
+
+// fetchStopPost ends the watch of a fetch that was answered or is gone.
+type fetchStopPost struct {
+	ID workID
+}
+
+// lookupPost is a data lane's share of a ListOffsets or OffsetForLeaderEpoch
+// request; exactly one of the slices is set.
+type lookupPost struct {
+	ID      workID
+	Offsets []offsetPart
+	Epochs  []epochPart
+}
+
+type offsetPart struct {
+	Index   int
+	TP      kafka.TopicPartition
+	Request replica.ListOffsetRequest
+}
+
+type epochPart struct {
+	Index          int
+	TP             kafka.TopicPartition
+	Current, Epoch kafka.LeaderEpoch
+}
+
+// lookedUpPost answers a lookupPost.
+type lookedUpPost struct {
+	ID      workID
+	Offsets []offsetResult
+	Epochs  []epochResult
+}
+
+type offsetResult struct {
+	Index int
+	Code  kafka.ErrorCode
+	replica.ListOffsetResult
+}
+
+type epochResult struct {
+	Index int
+	Code  kafka.ErrorCode
+	End   replica.EpochEnd
+}

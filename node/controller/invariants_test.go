@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark/model/kafka"
+	"tidemark/node/metadata"
+)
+
+// TestWhateverHappensPartitionsStayWellFormed drives a cluster of three through
+// random lives and checks every step of every partition against what no
+// sequence of events may break, then replays the log from its first record.
+func TestWhateverHappensPartitionsStayWellFormed(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		features := rapid.SampledFrom([][]metadata.FeatureLevel{elr, noELR}).Draw(rt, "features")
+		w := newWorld(t, features)
+		configs := []metadata.ConfigEntry{minISR(rapid.SampledFrom([]string{"1", "2", "3"}).Draw(rt, "min ISR"))}
+		if rapid.Bool().Draw(rt, "unclean") {
+			configs = append(configs, uncleanOn)
+		}
+		w.threeBrokers(configs...)
+		incarnation := byte(1)
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			id := kafka.BrokerID(rapid.IntRange(1, 3).Draw(rt, "broker"))
+			before := w.Image()
+			b, _ := before.Broker(id)
+			switch rapid.IntRange(0, 6).Draw(rt, "what") {
+			case 0:
+				w.beat(id)
+			case 1:
+				w.beat(id, wantFence)
+			case 2:
+				w.beat(id, wantShutdown)
+			case 3: // let its session end, then it comes back, clean or not
+				incarnation++
+				w.after(12 * time.Second)
+				previous := rapid.SampledFrom([]kafka.BrokerEpoch{kafka.NoBrokerEpoch, b.Epoch}).Draw(rt, "marker")
+				w.register(id, incarnation, previous)
+			case 4, 5:
+				if w.orders().Leader != kafka.NoBroker {
+					w.propose(rapid.SliceOfNDistinct(rapid.SampledFrom(brokers(1, 2, 3)), 1, 3, rapid.ID).Draw(rt, "ISR")...)
+				}
+			case 6:
+				typ := rapid.SampledFrom([]ElectionType{PreferredElection, UncleanElection}).Draw(rt, "election")
+				w.ElectLeaders(ElectLeadersRequest{Type: typ, All: true}, func(kafka.ErrorCode, []ElectionResult) {})
+				w.commit()
+			}
+		}
+		checkHistory(rt, w)
+	})
+}
+
+// checkHistory replays every record and checks each change of orders-0.
+func checkHistory(t *rapid.T, w *world) {
+	im := metadata.Empty()
+	for _, b := range w.log.batches {
+		for i, rec := range b.Records {
+			before, known := im.Partition(orders)
+			im = im.Replay(b.Base+kafka.Offset(i), b.Epoch, []metadata.Record{rec})
+			after, ok := im.Partition(orders)
+			if !ok {
+				continue
+			}
+			checkPartition(t, w, im, after)
+			if known && after != before {
+				checkStep(t, before, after)
+			}
+		}
+	}
+	if diff := imageDiff(w.Image(), im); diff != "" {
+		t.Fatalf("-in memory +replayed:\n%s", diff)
+	}
+}
+
+func checkPartition(t *rapid.T, w *world, im *metadata.Image, p *metadata.PartitionImage) {
+	if p.Leader != kafka.NoBroker && !slices.Contains(p.ISR, p.Leader) {
+		t.Fatalf("leader %d is not in the ISR %v", p.Leader, p.ISR)
+	}
+	if !distinctReplicas(p.ISR, p.Replicas) || !distinctReplicas(p.ELR, p.Replicas) {
+		t.Fatalf("ISR %v or ELR %v are not distinct replicas", p.ISR, p.ELR)
+	}
+	for _, id := range p.ELR {
+		if slices.Contains(p.ISR, id) {
+			t.Fatalf("%d is in ISR %v and ELR %v", id, p.ISR, p.ELR)
+		}
+	}
+	topic, _ := im.Topic(orders.Topic)
+	elrOn := im.Feature(metadata.FeatureEligibleLeaderReplicas) > 0
+	if !elrOn && (len(p.ELR) > 0 || len(p.LastKnownELR) > 0 || len(p.ISR) == 0) {
+		t.Fatalf("without ELR the partition is %+v", p)
+	}
+	if elrOn && len(p.ISR) >= w.minISR(topic) && len(p.ELR) > 0 {
+		t.Fatalf("ELR %v beside ISR %v", p.ELR, p.ISR)
+	}
+}
+
+func checkStep(t *rapid.T, before, after *metadata.PartitionImage) {
+	if after.PartitionEpoch != before.PartitionEpoch+1 {
+		t.Fatalf("partition epoch went from %d to %d", before.PartitionEpoch, after.PartitionEpoch)
+	}
+	bump := after.LeaderEpoch - before.LeaderEpoch
+	if after.Leader != before.Leader && bump != 1 || after.Leader == before.Leader && bump != 0 {
+		t.Fatalf("leader went from %d to %d and the leader epoch by %d", before.Leader, after.Leader, bump)
+	}
+}

@@ -1,0 +1,194 @@
+package storage
+
+import (
+	"math"
+
+	"tidemark/model/kafka"
+	"tidemark/model/record"
+)
+
+// Appended tells what an append added to the log.
+type Appended struct {
+	First, Last kafka.Offset // of the records; NoOffset if nothing was appended
+	// Batches are the batches in order; the slice is reused by the next append.
+	Batches []BatchInfo
+	// FlushDue tells that flush.messages is reached. Kafka then syncs inside the
+	// append; the caller does the same by a Flush, whose completion it awaits
+	// before it answers or fetches on.
+	FlushDue bool
+	// Invalid says why records were refused, with INVALID_RECORD and
+	// INVALID_TIMESTAMP; nil if the batch as a whole is at fault.
+	Invalid []RecordError
+}
+
+// BatchInfo describes one appended batch.
+type BatchInfo struct {
+	Base, Next kafka.Offset // first offset, first offset after
+	Epoch      kafka.LeaderEpoch
+	CRC        uint32
+	Bytes      int
+}
+
+var nothing = Appended{First: kafka.NoOffset, Last: kafka.NoOffset}
+
+// AppendAsLeader appends one batch of a client: it checks it, gives it the next
+// offsets, the leader epoch and its final timestamps, in place, and notes the
+// epoch. A code other than None means that nothing was appended (though the
+// epoch may have been noted and a segment rolled, which is harmless). An error
+// comes with KAFKA_STORAGE_ERROR alone. now is the leader's clock.
+func (l *Log) AppendAsLeader(b record.Batch, epoch kafka.LeaderEpoch, now kafka.Timestamp) (Appended, kafka.ErrorCode, error) {
+	if l.failed != nil {
+		return nothing, kafka.KafkaStorageError, l.offline()
+	}
+	if code := l.admit(b); code != kafka.None {
+		return nothing, code, nil
+	}
+	largest, invalid, code := l.validate(b, now)
+	if code != kafka.None {
+		refused := nothing
+		refused.Invalid = invalid
+		return refused, code, nil
+	}
+	l.clock = now
+	b.SetBaseOffset(l.end)
+	b.SetLeaderEpoch(epoch)
+	b.SetMaxTimestamp(largest, l.cfg.TimestampType)
+	if l.epochs.assign(epoch, l.end) {
+		l.saveEpochs()
+	}
+	if len(b) > int(l.cfg.SegmentBytes) {
+		return nothing, kafka.RecordListTooLarge, nil
+	}
+	done, err := l.add(b, b)
+	if err != nil {
+		return nothing, kafka.KafkaStorageError, err
+	}
+	return done, kafka.None, nil
+}
+
+// AppendAsRaftLeader appends one batch of the metadata log's leader, which has
+// chosen base offset (the log end) and leader epoch itself and may write control
+// records. No limit of the configuration applies.
+func (l *Log) AppendAsRaftLeader(b record.Batch, epoch kafka.LeaderEpoch) (Appended, error) {
+	if l.failed != nil {
+		return nothing, l.offline()
+	}
+	if err := b.Check(); err != nil || b.BaseOffset() != l.end || b.LeaderEpoch() != epoch {
+		panic("storage: raft leader appends a batch that is not its own to " + l.dir + " at offset " + offsetText(l.end))
+	}
+	if l.epochs.assign(epoch, l.end) {
+		l.saveEpochs()
+	}
+	return l.add(b, b)
+}
+
+// add appends back-to-back batches, whose headers are final, and reports them.
+// Consecutive ones that go to one segment are written at once.
+func (l *Log) add(batches []byte, next record.Batch) (Appended, error) {
+	first := next.BaseOffset()
+	l.batches = l.batches[:0]
+	pending := 0 // bytes at the front of batches that are not written yet
+	for pending < len(batches) {
+		b, _, err := record.Next(batches[pending:])
+		if err != nil {
+			panic("storage: append of bytes that are no batch: " + err.Error())
+		}
+		if pending > 0 && l.mayRoll(b, pending) {
+			if err := l.write(batches[:pending]); err != nil {
+				return l.appended(first), err
+			}
+			batches, pending = batches[pending:], 0
+		}
+		if pending == 0 && l.mustRoll(b) {
+			if err := l.roll(b); err != nil {
+				return l.appended(first), err
+			}
+		}
+		pending += len(b)
+	}
+	err := l.write(batches)
+	return l.appended(first), err
+}
+
+// mayRoll tells that the batches in front of b, of pending bytes, have to be
+// written before it can be said whether b starts a new segment.
+func (l *Log) mayRoll(b record.Batch, pending int) bool {
+	s := l.active()
+	entries := s.index.count() + 1 + pending/(int(l.cfg.IndexIntervalBytes)+1)
+	return s.size == 0 || s.first < 0 || s.size+int64(pending) > int64(l.cfg.SegmentBytes)-int64(len(b)) ||
+		int64(b.MaxTimestamp()-s.first) > l.cfg.SegmentMs || int64(b.LastOffset()-s.base) > math.MaxInt32 ||
+		entries >= l.cfg.maxOffsetEntries() || entries >= l.cfg.maxTimeEntries()
+}
+
+// mustRoll tells that b starts a new segment.
+func (l *Log) mustRoll(b record.Batch) bool {
+	s := l.active()
+	if int64(b.LastOffset()-s.base) > math.MaxInt32 {
+		return true // the indexes count in 32 bits
+	}
+	if s.size == 0 {
+		return false
+	}
+	waited := l.clock - s.created
+	if s.first >= 0 {
+		waited = b.MaxTimestamp() - s.first
+	}
+	return s.size > int64(l.cfg.SegmentBytes)-int64(len(b)) || int64(waited) > l.cfg.SegmentMs ||
+		s.index.count() >= l.cfg.maxOffsetEntries() || s.times.count() >= l.cfg.maxTimeEntries()
+}
+
+// roll starts a new segment for b and syncs the old one in the background.
+// Kafka names it by b's base offset; here by the log end, which is the same
+// unless the leader's log has a gap there: so a start after a crash can tell a
+// lost segment from a gap that compaction left.
+func (l *Log) roll(b record.Batch) error {
+	base := l.end
+	if int64(b.LastOffset()-base) > math.MaxInt32 {
+		base = b.BaseOffset()
+	}
+	if err := l.active().seal(); err != nil {
+		return l.failing("roll", err)
+	}
+	if err := l.startSegment(base); err != nil {
+		return l.failing("roll", err)
+	}
+	l.begin(&flushOp{upTo: l.end})
+	return nil
+}
+
+// startSegment makes a new, empty, active segment.
+func (l *Log) startSegment(base kafka.Offset) error {
+	l.dirDirty = true
+	s, err := createSegment(l.fs, l.dir, base, l.clock)
+	if err != nil {
+		return err
+	}
+	l.segments = append(l.segments, s)
+	return nil
+}
+
+// write appends batches to the active segment and moves the log end.
+func (l *Log) write(batches []byte) error {
+	s := l.active()
+	pos := s.size
+	if err := s.append(batches, l.cfg.IndexIntervalBytes); err != nil {
+		return l.failing("append to", err)
+	}
+	for len(batches) > 0 {
+		b, rest, _ := record.Next(batches) // s.append saw that it is one
+		l.recent.add(l.end, s, place{pos, len(b), b.BaseOffset()})
+		l.end = b.NextOffset()
+		l.batches = append(l.batches, BatchInfo{b.BaseOffset(), l.end, b.LeaderEpoch(), b.CRC(), len(b)})
+		pos += int64(len(b))
+		batches = rest
+	}
+	return nil
+}
+
+// appended reports what write added since l.batches was emptied.
+func (l *Log) appended(first kafka.Offset) Appended {
+	if len(l.batches) == 0 {
+		return nothing
+	}
+	return Appended{First: first, Last: l.end - 1, Batches: l.batches, FlushDue: int64(l.end-l.recovery) >= l.cfg.FlushMessages}
+}

@@ -1,0 +1,73 @@
+package storage
+
+import "tidemark/model/record"
+
+// audit checks a log's own account against a full scan of its files: indexes,
+// sizes, epochs, end.
+func audit(t failer, l *Log) {
+	t.Helper()
+	end := l.segments[0].base
+	for i, s := range l.segments {
+		if i > 0 && s.base < end {
+			t.Fatalf("segment %d begins before %d, where the one before ends", s.base, end)
+		}
+		end = max(end, s.base)
+		raw, err := readAll(s.log)
+		if err != nil || int64(len(raw)) != s.size {
+			t.Fatalf("segment %d has %d bytes in its file, %d in memory: %v", s.base, len(raw), s.size, err)
+		}
+		if i == len(l.segments)-1 || l.segments[i+1].base > l.start { // an old segment may lack its time index
+			auditIndexes(t, s, raw)
+		}
+		for len(raw) > 0 {
+			b, rest, err := record.Next(raw)
+			if err != nil || b.Check() != nil || b.BaseOffset() < end {
+				t.Fatalf("segment %d holds a batch at %d after %d: %v, %v", s.base, b.BaseOffset(), end, err, b.Check())
+			}
+			if e, _ := l.epochs.EpochAt(b.LastOffset()); e != b.LeaderEpoch() && b.LastOffset() >= l.start {
+				t.Fatalf("batch at %d has epoch %d, the cache is %v", b.BaseOffset(), b.LeaderEpoch(), l.epochs.entries)
+			}
+			end, raw = b.NextOffset(), rest
+		}
+	}
+	if end != l.end {
+		t.Fatalf("the files end at %d, the log at %d", end, l.end)
+	}
+}
+
+func auditIndexes(t failer, s *segment, raw []byte) {
+	t.Helper()
+	for _, x := range []indexFile{s.index.indexFile, s.times.indexFile} {
+		if file, err := readAll(x.file); err != nil || string(file) != string(x.data) {
+			t.Fatalf("segment %d: an index file differs from memory: %v", s.base, err)
+		}
+	}
+	lasts := map[int64]record.Batch{}
+	largest := map[timePoint]bool{}
+	so := timePoint{record.NoTimestamp, s.base}
+	for pos := 0; pos < len(raw); {
+		b, _, err := record.Next(raw[pos:])
+		if err != nil {
+			t.Fatalf("segment %d at %d: %v", s.base, pos, err)
+		}
+		if b.MaxTimestamp() > so.timestamp {
+			so = timePoint{b.MaxTimestamp(), b.LastOffset()}
+		}
+		lasts[int64(pos)], largest[so] = b, true
+		pos += len(b)
+	}
+	for i := range s.index.count() {
+		last, pos := s.index.at(i)
+		if b, ok := lasts[pos]; !ok || b.LastOffset() != last || pos == 0 {
+			t.Fatalf("segment %d: index entry %d says offset %d at %d", s.base, i, last, pos)
+		}
+	}
+	for i := range s.times.count() {
+		if p := s.times.at(i); !largest[p] || i > 0 && p.timestamp <= s.times.at(i-1).timestamp {
+			t.Fatalf("segment %d: time index entry %d says %v", s.base, i, p)
+		}
+	}
+	if s.largest != so {
+		t.Fatalf("segment %d: largest timestamp %v, scan says %v", s.base, s.largest, so)
+	}
+}

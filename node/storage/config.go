@@ -1,0 +1,62 @@
+package storage
+
+import (
+	"strings"
+
+	"tidemark/model/kafka"
+	"tidemark/model/record"
+)
+
+// Config is what the log engine needs of a topic's configuration, under Kafka's
+// names.
+type Config struct {
+	SegmentBytes       int32 // segment.bytes: a segment is rolled before it gets larger
+	SegmentMs          int64 // segment.ms: a segment is rolled when its first batch is older, ms
+	IndexIntervalBytes int32 // index.interval.bytes: log bytes between two index entries
+	SegmentIndexBytes  int32 // segment.index.bytes: an index of this size counts as full
+	MaxMessageBytes    int32 // max.message.bytes: largest batch from a client
+	FlushMessages      int64 // flush.messages: records after which an append is to be synced
+	// TimestampType is message.timestamp.type.
+	TimestampType record.TimestampType
+	// TimestampBeforeMaxMs and TimestampAfterMaxMs are how far a CreateTime may
+	// lie before and after the leader's clock, ms (KIP-937).
+	TimestampBeforeMaxMs int64
+	TimestampAfterMaxMs  int64
+	// Compacted tells that cleanup.policy contains compact: records need a key.
+	Compacted bool
+}
+
+// ConfigOf picks the engine's part from a configuration of TopicScope.
+func ConfigOf(topic kafka.Config) Config {
+	c := Config{
+		SegmentBytes:         topic.Int32(kafka.SegmentBytes),
+		SegmentMs:            topic.Int(kafka.SegmentMs),
+		IndexIntervalBytes:   topic.Int32(kafka.IndexIntervalBytes),
+		SegmentIndexBytes:    topic.Int32(kafka.SegmentIndexBytes),
+		MaxMessageBytes:      topic.Int32(kafka.MaxMessageBytes),
+		FlushMessages:        topic.Int(kafka.FlushMessages),
+		TimestampBeforeMaxMs: topic.Int(kafka.MessageTimestampBeforeMs),
+		TimestampAfterMaxMs:  topic.Int(kafka.MessageTimestampAfterMs),
+		Compacted:            strings.Contains(topic.Text(kafka.CleanupPolicy), "compact"),
+	}
+	if topic.Text(kafka.MessageTimestampType) == record.LogAppendTime.String() {
+		c.TimestampType = record.LogAppendTime
+	}
+	return c
+}
+
+// DefaultConfig is the configuration of a topic without settings of its own on
+// a broker without settings of its own.
+func DefaultConfig() Config {
+	topic, err := kafka.NewConfig(kafka.TopicScope)
+	if err != nil {
+		panic(err)
+	}
+	return ConfigOf(topic)
+}
+
+// maxOffsetEntries and maxTimeEntries are how many entries make an index full.
+// The time index keeps a slot for the entry that is added when a segment ends.
+func (c Config) maxOffsetEntries() int { return int(c.SegmentIndexBytes) / offsetEntrySize }
+
+func (c Config) maxTimeEntries() int { return int(c.SegmentIndexBytes)/timeEntrySize - 1 }

@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"slices"
+
+	"tidemark/model/kafka"
+)
+
+// flushOp is one flush under way. Flushes complete in the order in which they
+// began, so the recovery point is at every moment the minimum over what is
+// outstanding, and a file that an earlier flush syncs already is not synced
+// twice.
+type flushOp struct {
+	upTo    kafka.Offset // everything below is durable once this is complete
+	waiting int          // fsyncs that did not complete
+	cut     bool         // makes a truncation durable, moves no recovery point
+	done    func(error)
+}
+
+// Flush makes everything up to the present log end durable: segments, indexes,
+// their names and the epoch file. Then the recovery point moves there, and then
+// done (which may be nil) runs with nil; or with the error of the disk, and the
+// log has failed. done runs before Flush returns if nothing is left to do or the
+// log failed before, and never after Close.
+func (l *Log) Flush(done func(error)) {
+	if l.failed != nil {
+		if done != nil {
+			done(l.offline())
+		}
+		return
+	}
+	l.begin(&flushOp{upTo: l.end, done: done})
+}
+
+// flushCut makes a truncation durable. Until then no epoch file is written.
+func (l *Log) flushCut() {
+	l.cuts++
+	l.begin(&flushOp{cut: true})
+}
+
+// begin asks for every fsync that is due.
+func (l *Log) begin(op *flushOp) {
+	l.ops = append(l.ops, op)
+	synced := func(err error) { l.synced(op, err) }
+	op.waiting = 1 // until all are asked for
+	for _, s := range l.segments[l.firstUnsynced():] {
+		if s.dirty {
+			s.dirty = false
+			op.waiting++
+			s.log.Sync(l.syncs.Token(synced))
+		}
+		for _, x := range [...]*indexFile{&s.index.indexFile, &s.times.indexFile} {
+			if x.dirty {
+				x.dirty = false
+				op.waiting++
+				x.file.Sync(l.syncs.Token(synced))
+			}
+		}
+	}
+	if l.dirDirty {
+		l.dirDirty = false
+		op.waiting++
+		l.fs.SyncDir(l.syncs.Token(synced), l.dir)
+	}
+	if l.parentDirty {
+		l.parentDirty = false
+		op.waiting++
+		l.fs.SyncDir(l.syncs.Token(synced), parent(l.dir))
+	}
+	l.synced(op, nil)
+}
+
+// firstUnsynced is the index of the segment from which on a flush looks: the one
+// with the recovery point, or an earlier one that rolling sealed.
+func (l *Log) firstUnsynced() int {
+	i := l.floor(l.recovery)
+	for i > 0 && l.segments[i-1].unsynced() {
+		i--
+	}
+	return i
+}
+
+// synced counts one fsync of op as complete.
+func (l *Log) synced(op *flushOp, err error) {
+	op.waiting--
+	switch {
+	case l.closed || l.failed != nil:
+	case err != nil:
+		l.fail(err)
+	default:
+		l.settle()
+	}
+}
+
+// settle completes the flushes that wait for nothing any more, in order. They
+// wait for the epoch file too: a durable record must not have an epoch that a
+// recovery would not find.
+func (l *Log) settle() {
+	l.settleCuts()
+	for len(l.ops) > 0 && l.ops[0].waiting == 0 && !l.epochHeld && !l.epochFile.busy {
+		op := l.ops[0]
+		l.ops = l.ops[1:]
+		l.recovery = max(l.recovery, op.upTo)
+		if op.done != nil {
+			op.done(nil)
+		}
+		l.settleCuts()
+	}
+}
+
+// settleCuts completes the truncations that no fsync of theirs or of an earlier
+// flush is outstanding for. They do not wait for the epoch file: it is held back
+// until the last of them is durable.
+func (l *Log) settleCuts() {
+	for i := 0; i < len(l.ops) && l.ops[i].waiting == 0; i++ {
+		if !l.ops[i].cut {
+			continue
+		}
+		l.ops = slices.Delete(l.ops, i, i+1)
+		i--
+		if l.cuts--; l.cuts == 0 && l.epochHeld {
+			l.saveEpochs()
+		}
+	}
+}
+
+// lowerRecovery keeps the recovery point, and what flushes under way will make
+// of it, at or below o: what they synced above is gone.
+func (l *Log) lowerRecovery(o kafka.Offset) {
+	l.recovery = min(l.recovery, o)
+	for _, op := range l.ops {
+		op.upTo = min(op.upTo, o)
+	}
+}
+
+// Stop is a clean stop: the time indexes get their last entries, everything is
+// flushed, the handles are given up, and then done runs. On an error of the
+// disk done gets it, and the log stays open.
+func (l *Log) Stop(done func(error)) {
+	if err := l.active().seal(); err != nil && l.failed == nil {
+		l.fail(err)
+	}
+	l.Flush(func(err error) {
+		if err == nil {
+			l.Close()
+		}
+		done(err)
+	})
+}

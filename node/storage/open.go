@@ -1,0 +1,187 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"tidemark/disk"
+	"tidemark/model/kafka"
+	"tidemark/node"
+)
+
+// Opening is what the log directory's own files tell of a log that is opened,
+// and what the log needs of its lane.
+type Opening struct {
+	// Clean: the log directory was stopped cleanly. Then files are trusted.
+	Clean bool
+	// RecoveryPoint and LogStart are the log's entries in the checkpoints of the
+	// log directory; 0 if there is none.
+	RecoveryPoint kafka.Offset
+	LogStart      kafka.Offset
+	// TopicID is the id of the topic that the log is opened for; the zero id
+	// writes none.
+	TopicID kafka.UUID
+	// Syncs is the lane's.
+	Syncs *node.Syncs
+	// Now is the wall clock, ms.
+	Now kafka.Timestamp
+}
+
+// Recovery tells how a log was found.
+type Recovery struct {
+	// Clean: nothing had to be walked.
+	Clean bool
+	// CutAt is the offset at which the log was cut, NoOffset if it was not;
+	// CutFile and CutPos (bytes) are where, Reason is why.
+	CutAt   kafka.Offset
+	CutFile string
+	CutPos  int64
+	Reason  string
+	// End is the log end.
+	End kafka.Offset
+}
+
+// Open opens the log in dir, which it makes if it is missing (its parent must
+// exist). An error is the disk's or names a file that Kafka would not write.
+func Open(fs disk.FS, dir string, cfg Config, o Opening) (*Log, Recovery, error) {
+	l := &Log{fs: fs, dir: dir, cfg: cfg, syncs: o.Syncs, clock: o.Now}
+	l.epochFile = NewAtomicFile(fs, o.Syncs, dir+"/"+epochFileName)
+	l.idFile = NewAtomicFile(fs, o.Syncs, dir+"/"+idFileName)
+	rec, err := l.open(o)
+	if err != nil {
+		return nil, Recovery{}, fmt.Errorf("open log %s: %w", dir, err)
+	}
+	return l, rec, nil
+}
+
+func (l *Log) open(o Opening) (Recovery, error) {
+	names, err := l.fs.List(l.dir)
+	if errors.Is(err, disk.ErrNotExist) {
+		l.parentDirty = true
+		err = l.fs.Mkdir(l.dir)
+	}
+	if err != nil {
+		return Recovery{}, err
+	}
+	if err := l.claim(o.TopicID); err != nil {
+		return Recovery{}, err
+	}
+	if l.epochs, err = readEpochs(l.fs, l.dir+"/"+epochFileName); err != nil {
+		return Recovery{}, err
+	}
+	saved := l.epochs.Entries()
+	if err := l.load(names); err != nil {
+		return Recovery{}, err
+	}
+	rec, err := l.recover(o)
+	if err != nil {
+		return Recovery{}, err
+	}
+	l.start = max(o.LogStart, l.segments[0].base)
+	l.epochs.trimEnd(l.end)
+	l.epochs.trimStart(o.LogStart)
+	if rec.CutAt != kafka.NoOffset {
+		l.flushCut()
+	}
+	l.saveID()
+	if !slices.Equal(saved, l.epochs.entries) {
+		l.saveEpochs()
+	}
+	rec.End = l.end
+	return rec, nil
+}
+
+// load opens every segment, in order.
+func (l *Log) load(names []string) error {
+	for _, name := range names { // sorted, and so are the bases
+		base, ok := parseBase(name, logSuffix)
+		if !ok {
+			continue
+		}
+		s := newSegment(base, l.clock)
+		if err := s.open(l.fs, l.dir); err != nil {
+			return err
+		}
+		l.segments = append(l.segments, s)
+	}
+	return l.removeOrphans(names)
+}
+
+// removeOrphans unlinks indexes without a log file: a crash came between the
+// removals of one segment's files.
+func (l *Log) removeOrphans(names []string) error {
+	for _, name := range names {
+		for _, suffix := range []string{indexSuffix, timeSuffix} {
+			base, ok := parseBase(name, suffix)
+			if !ok || len(l.segments) > 0 && l.segments[l.floor(base)].base == base {
+				continue
+			}
+			if err := l.fs.Remove(l.dir + "/" + name); err != nil {
+				return err
+			}
+			l.dirDirty = true
+		}
+	}
+	return nil
+}
+
+// open opens the files of a segment. A missing index is made, empty: of times
+// that is a usable one, of offsets not. What the indexes say is not checked
+// beyond what Kafka checks.
+func (s *segment) open(fs disk.FS, dir string) error {
+	path := segmentPath(dir, s.base)
+	var err error
+	if s.log, err = fs.Open(path + logSuffix); err != nil {
+		return err
+	}
+	if s.size, err = s.log.Size(); err != nil {
+		return err
+	}
+	offsets, err := s.index.openFile(fs, path+indexSuffix)
+	if err != nil {
+		return err
+	}
+	times, err := s.times.openFile(fs, path+timeSuffix)
+	if err != nil {
+		return err
+	}
+	switch {
+	case offsets != sound || times == corrupt:
+		s.unusable = true
+	default:
+		s.unusable = s.index.tail() > s.size || s.times.count() > 0 && s.times.last().timestamp < s.times.at(0).timestamp
+	}
+	s.largest = s.times.last()
+	return nil
+}
+
+// condition is how an index file was found.
+type condition uint8
+
+const (
+	sound condition = iota
+	missing
+	corrupt
+)
+
+func (x *indexFile) openFile(fs disk.FS, path string) (condition, error) {
+	var err error
+	x.file, err = fs.Open(path)
+	if errors.Is(err, disk.ErrNotExist) {
+		x.file, err = fs.Create(path)
+		return missing, err
+	}
+	if err != nil {
+		return corrupt, err
+	}
+	whole, err := x.load()
+	if err != nil {
+		return corrupt, fmt.Errorf("read %s: %w", path, err)
+	}
+	if !whole {
+		x.data = x.data[:0]
+		return corrupt, nil
+	}
+	return sound, nil
+}

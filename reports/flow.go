@@ -1,0 +1,145 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// flow sums up appends, high watermarks, acknowledgements and reads between two
+// events that matter more: what changed, and what it came to.
+type flow struct {
+	at      int64
+	ends    []level
+	hws     []level
+	clients []clientFlow
+}
+
+// level is where a replica's log end or high watermark came to.
+type level struct {
+	node kafka.BrokerID
+	at   kafka.Offset
+}
+
+type clientFlow struct {
+	name           string
+	acks           int
+	acked          kafka.Offset
+	failed, unsure int
+	code           kafka.ErrorCode
+	read           kafka.Offset
+}
+
+func (f *flow) reset() { f.ends, f.hws, f.clients = f.ends[:0], f.hws[:0], f.clients[:0] }
+
+func (f *flow) replica(e *event.Event) {
+	f.at = e.At
+	if e.Kind == event.Appended {
+		f.ends = setLevel(f.ends, e.Node, e.End)
+		return
+	}
+	f.hws = setLevel(f.hws, e.Node, e.HighWatermark)
+}
+
+func setLevel(ls []level, node kafka.BrokerID, at kafka.Offset) []level {
+	i, found := slices.BinarySearchFunc(ls, node, func(l level, n kafka.BrokerID) int { return int(l.node) - int(n) })
+	if !found {
+		ls = slices.Insert(ls, i, level{node: node})
+	}
+	ls[i].at = at
+	return ls
+}
+
+func (f *flow) client(e *event.Event) {
+	i := slices.IndexFunc(f.clients, func(c clientFlow) bool { return c.name == e.Client })
+	if i < 0 {
+		i = len(f.clients)
+		f.clients = append(f.clients, clientFlow{name: e.Client, acked: kafka.NoOffset, read: kafka.NoOffset})
+	}
+	c := &f.clients[i]
+	switch e.Kind {
+	case event.SendOK:
+		c.acks, c.acked = c.acks+1, max(c.acked, e.Offset)
+	case event.SendFail:
+		c.failed, c.code = c.failed+1, e.Code
+	case event.SendUnknown:
+		c.unsure, c.code = c.unsure+1, e.Code
+	case event.PollOK:
+		if e.End == e.Offset {
+			return
+		}
+		c.read = e.End
+	}
+	f.at = e.At
+}
+
+// sum writes the flow as one line, "" if nothing flowed.
+func (f *flow) sum() string {
+	var parts []string
+	if len(f.ends) > 0 {
+		parts = append(parts, "log end "+levels(f.ends))
+	}
+	if len(f.hws) > 0 {
+		parts = append(parts, "high watermark "+levels(f.hws))
+	}
+	for i := range f.clients {
+		if s := f.clients[i].sum(); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// levels writes 5 on 1,2; 3 on 3, from the highest.
+func levels(ls []level) string {
+	var values []kafka.Offset
+	for _, l := range ls {
+		values = append(values, l.at)
+	}
+	slices.Sort(values)
+	slices.Reverse(values)
+	var parts []string
+	for _, v := range slices.Compact(values) {
+		var nodes []kafka.BrokerID
+		for _, l := range ls {
+			if l.at == v {
+				nodes = append(nodes, l.node)
+			}
+		}
+		parts = append(parts, num(int64(v))+" on "+ids(nodes))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *clientFlow) sum() string {
+	var parts []string
+	if c.acks > 0 {
+		s := "has " + plural(c.acks, "ack")
+		if c.acked != kafka.NoOffset {
+			s += " up to offset " + num(int64(c.acked))
+		}
+		parts = append(parts, s)
+	}
+	if c.failed > 0 {
+		parts = append(parts, plural(c.failed, "failed send")+" ("+c.code.String()+")")
+	}
+	if c.unsure > 0 {
+		parts = append(parts, plural(c.unsure, "send")+" of unknown outcome ("+c.code.String()+")")
+	}
+	if c.read != kafka.NoOffset {
+		parts = append(parts, "has read up to "+num(int64(c.read)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return c.name + " " + strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return num(int64(n)) + " " + noun + "s"
+}

@@ -1,0 +1,98 @@
+package reports
+
+// layout is where each lane lies, from the top, in points.
+type layout struct {
+	legend     float64
+	controller lane
+	faults     lane // empty if there was none
+	replicas   []lane
+	clients    []lane
+	axis       float64
+	caption    float64
+	height     float64
+}
+
+// lane is a horizontal strip [top, bottom).
+type lane struct{ top, bottom float64 }
+
+const (
+	titleHeight   = 48.0
+	summaryHeight = 17.0 // a line
+	legendHeight  = 42.0
+	labelRow      = 15.0 // of controller and faults
+	glyphRow      = 16.0
+	laneGap       = 8.0
+	clientHeight  = 34.0
+	axisHeight    = 40.0
+	captionHeight = 30.0
+	decisionRows  = 3
+	faultRows     = 2
+	maxClients    = 4
+)
+
+// place lays the lanes out: those of controller and faults are as high as their
+// labels need, the replicas share what is left.
+func (p *Picture) place() {
+	t := p.tracks
+	y := titleHeight + summaryHeight*float64(len(p.summary))
+	l := layout{legend: y + 8}
+	y += legendHeight
+	next := func(height float64) lane {
+		at := lane{y, y + height}
+		y = at.bottom + laneGap
+		return at
+	}
+	l.controller = next(float64(p.placeMarks(t.decisions, decisionRows))*labelRow + glyphRow)
+	if len(t.faults) > 0 {
+		l.faults = next(float64(p.placeMarks(t.faults, faultRows))*labelRow + glyphRow)
+	}
+	clients := min(len(t.clients), maxClients)
+	below := float64(clients)*(clientHeight+laneGap) + axisHeight + captionHeight
+	each := (pictureHeight-y-below)/float64(len(t.replicas)) - laneGap
+	for range t.replicas {
+		l.replicas = append(l.replicas, next(max(each, minPanel)))
+	}
+	for range clients {
+		l.clients = append(l.clients, next(clientHeight))
+	}
+	l.axis = y
+	l.caption = y + axisHeight
+	l.height = l.caption + captionHeight
+	p.layout = l
+}
+
+// placeMarks gives the marks of a lane their labels' places and returns the
+// number of rows that they take.
+func (p *Picture) placeMarks(marks []mark, rows int) int {
+	labels := make([]label, len(marks))
+	for i := range marks {
+		labels[i] = label{x: p.scale.place(marks[i].at) + labelIndent, width: p.ruler.width(marks[i].style(), marks[i].text)}
+		if marks[i].minor() {
+			labels[i].rank = 1
+		}
+	}
+	used := placeLabels(labels, laneLeft+4, laneRight-4, rows)
+	for i := range marks {
+		marks[i].label = labels[i]
+	}
+	return max(used, 1)
+}
+
+// labelIndent is how far right of its moment a label starts.
+const labelIndent = 4.0
+
+// minor marks give way to others.
+func (m *mark) minor() bool { return m.glyph == glyphISR || m.glyph == glyphFault }
+
+func (m *mark) style() style {
+	switch {
+	case m.lost:
+		return lostStyle
+	case m.minor():
+		return quietStyle
+	}
+	return labelStyle
+}
+
+// bottom is where the last lane ends.
+func (l *layout) bottom() float64 { return l.axis - laneGap }

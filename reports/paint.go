@@ -1,0 +1,183 @@
+package reports
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+
+	"tidemark/checker"
+)
+
+var (
+	titleStyle   = style{size: 20, color: ink, bold: true}
+	bodyStyle    = style{size: 13, color: ink}
+	nameStyle    = style{size: 13, color: ink, bold: true}
+	labelStyle   = style{size: 11, color: ink}
+	strongStyle  = style{size: 11, color: ink, bold: true}
+	quietStyle   = style{size: 10.5, color: muted}
+	lostStyle    = style{size: 11, color: lostRed, bold: true}
+	captionStyle = style{size: 11, color: muted, mono: true}
+)
+
+var dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+
+// brush is one painting of a picture.
+type brush struct {
+	*pen
+	*Picture
+}
+
+func (p *Picture) paint(pen *pen) {
+	b := &brush{pen: pen, Picture: p}
+	b.rect(0, 0, pictureWidth, p.layout.height, paper)
+	b.header()
+	b.legend()
+	b.lanes()
+	for i := range p.tracks.replicas {
+		b.replica(i)
+	}
+	b.gaps()
+	b.marks(p.layout.controller, p.tracks.decisions)
+	b.marks(p.layout.faults, p.tracks.faults)
+	for i := range p.tracks.replicas {
+		b.panel(i).labels()
+	}
+	for i, l := range p.layout.clients {
+		b.client(l, p.tracks.clients[i])
+	}
+	b.axis()
+	b.lost()
+	b.text(margin, p.layout.caption+18, captionStyle, b.short(captionStyle, replayLine(p.replay), pictureWidth-2*margin))
+}
+
+func replayLine(command string) string {
+	if command == "" {
+		return ""
+	}
+	return "replay: " + command
+}
+
+var verdictColours = map[checker.Verdict]color.NRGBA{
+	checker.Violation: lostRed,
+	checker.Excused:   {0x8a, 0x5a, 0x00, 0xff},
+	checker.Unknown:   muted,
+	checker.Pass:      tideLine,
+}
+
+// header writes the title, the verdict and what is behind it.
+func (b *brush) header() {
+	chip := style{size: 14, color: paper, bold: true}
+	word := string(b.report.Verdict)
+	w := b.width(chip, word) + 24
+	b.rect(laneRight-w, 14, laneRight, 40, verdictColours[b.report.Verdict])
+	b.text(laneRight-w+12, 32, chip, word)
+	b.text(margin, 33, titleStyle, b.short(titleStyle, b.title, laneRight-w-margin-20))
+	for i, line := range b.summary {
+		b.text(margin, titleHeight+12+summaryHeight*float64(i), bodyStyle, line)
+	}
+}
+
+// sentence is what the picture illustrates.
+func (p *Picture) sentence() string {
+	if len(p.losses) > 0 {
+		return sentence(p.losses[0])
+	}
+	for i := range p.report.Findings {
+		if p.report.Findings[i].TP == p.tracks.tp {
+			return sentence(&p.report.Findings[i])
+		}
+	}
+	if len(p.report.Unknown) > 0 {
+		return p.report.Unknown[0]
+	}
+	return "Every record that was promised is there."
+}
+
+func sentence(f *checker.Finding) string {
+	s := f.Rule + ": " + f.Text
+	if f.Premise != "" {
+		s += " (excused: " + f.Premise + ")"
+	}
+	return s
+}
+
+// lanes paints the empty lanes and their names.
+func (b *brush) lanes() {
+	b.lane(b.layout.controller, "controller", "")
+	if len(b.tracks.faults) > 0 {
+		b.lane(b.layout.faults, "faults", "")
+	}
+	for i, l := range b.layout.replicas {
+		b.lane(l, nodeName(b.tracks.replicas[i].node), "")
+	}
+	for i, l := range b.layout.clients {
+		b.lane(l, b.tracks.clients[i].name, b.tracks.clients[i].tally())
+	}
+}
+
+// lane paints an empty lane with its name left of it.
+func (b *brush) lane(l lane, name, below string) {
+	b.rect(laneLeft, l.top, laneRight, l.bottom, laneBack)
+	b.text(margin, l.top+16, nameStyle, b.short(nameStyle, name, laneLeft-margin-8))
+	if below != "" {
+		b.text(margin, l.top+31, quietStyle, below)
+	}
+}
+
+// marks paints a lane of marks with their labels above.
+func (b *brush) marks(l lane, marks []mark) {
+	y := l.bottom - glyphRow/2 - 1
+	for i := range marks {
+		m := &marks[i]
+		x, c := b.scale.place(m.at), ink
+		if m.minor() {
+			c = muted
+		}
+		if m.label.row >= 0 {
+			base := l.bottom - glyphRow - labelRow*float64(m.label.row) - 3
+			b.line(0.7, downLine, nil, x, y, x, base-7)
+			b.text(m.label.at, base, m.style(), m.text)
+		}
+		b.glyph(m.glyph, x, y, c)
+	}
+}
+
+// gaps marks the pieces of the time axis that are shortened.
+func (b *brush) gaps() {
+	for _, g := range b.scale.gaps() {
+		x := (g.from + g.to) / 2
+		for _, d := range []float64{-2, 2} {
+			b.line(0.8, downLine, []vg.Length{vg.Points(1.5), vg.Points(3)}, x+d, b.layout.controller.top, x+d, b.layout.bottom())
+		}
+	}
+}
+
+// axis writes real times under the lanes.
+func (b *brush) axis() {
+	y := b.layout.axis
+	b.line(1, muted, nil, laneLeft, y, laneRight, y)
+	ticks := b.scale.ticks(64)
+	for i, t := range ticks {
+		b.line(1, muted, nil, t.x, y, t.x, y+5)
+		label := seconds3(t.at)
+		if i > 0 && label == seconds3(ticks[i-1].at) || i+1 < len(ticks) && label == seconds3(ticks[i+1].at) {
+			label = seconds4(t.at)
+		}
+		w := b.width(quietStyle, label)
+		b.text(min(max(t.x-w/2, margin), laneRight-w), y+17, quietStyle, label)
+	}
+	written := 0.0 // where the last duration ends
+	for _, g := range b.scale.gaps() {
+		x := (g.from + g.to) / 2
+		b.rect(x-5, y-3, x+5, y+3, paper)
+		b.line(1.2, muted, nil, x-5, y+5, x-1, y-5)
+		b.line(1.2, muted, nil, x+1, y+5, x+5, y-5)
+		length := style{size: 10.5, color: ink, bold: true}
+		if w := b.width(length, duration(g.length)); x-w/2 > written+4 {
+			b.textCentre(x, y+31, length, duration(g.length))
+			written = x + w/2
+		}
+	}
+	b.text(margin, y+17, quietStyle, "time (s)")
+	b.text(margin, y+31, quietStyle, "shortened")
+}

@@ -1,0 +1,178 @@
+package scenarios
+
+import (
+	"fmt"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+	"tidemark/model/plan"
+	"tidemark/model/rules"
+	"tidemark/sim"
+)
+
+// Options are what a run adds to its plan.
+type Options struct {
+	Seed uint64
+	// Rules is a composition of variants, as rules.Parse takes it; "" is current.
+	Rules string
+	// Settings override the plan's, in broker scope.
+	Settings []plan.Setting
+	// DataLanes overrides the plan's, if not 0.
+	DataLanes int
+	// Progress, if set, is told now and then how far simulated time has come.
+	Progress func(simulated time.Duration)
+	// Trace, if set, gets a line for each World event with the digest after it.
+	Trace func(line string)
+	// Debug lets the panic of a broken invariant through, with its stack.
+	Debug bool
+}
+
+// Result is a run and its verdict.
+type Result struct {
+	Seed      uint64
+	Rules     string
+	Events    []event.Event
+	Report    checker.Report
+	Digest    uint64
+	Stats     sim.Stats
+	Simulated time.Duration
+	// Failure is the broken invariant that ended the run, nil if none did.
+	Failure *sim.Failure
+}
+
+const (
+	// settleLimit is how long the sends that are still open may take to get an
+	// outcome after the last step: delivery.timeout.ms and some.
+	settleLimit = 150 * time.Second
+	// slice is how much simulated time passes between two looks at the clock.
+	slice = time.Second
+)
+
+// Run runs a plan. An error is a fault of the plan or the options; whatever the
+// cluster does is in the result.
+func Run(p *plan.Plan, o Options) (*Result, error) {
+	r, err := rules.Parse(o.Rules)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := brokerConfig(p.Settings, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	p = withLanes(p, o.DataLanes)
+	x := newExecution(p, o)
+	c := newCluster(x.world, p, properties, r)
+	c.profile(p, o.Rules)
+	if err := c.start(); err != nil {
+		return nil, err
+	}
+	runner := sim.Runner{World: x.world, View: event.NewView(), Client: c.client, Rules: c.setRules}
+	outcome, err := runner.Run(p.Steps)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if outcome.Failed == nil {
+		x.settle()
+	}
+	return x.finish(), nil
+}
+
+// brokerConfig joins settings, later ones over earlier ones.
+func brokerConfig(lists ...[]plan.Setting) (kafka.Config, error) {
+	var pairs []kafka.Pair
+	for _, list := range lists {
+		for _, s := range list {
+			pairs = setPair(pairs, kafka.Pair{Key: s.Key, Value: s.Value})
+		}
+	}
+	return kafka.NewConfig(kafka.BrokerScope, pairs...)
+}
+
+func setPair(pairs []kafka.Pair, p kafka.Pair) []kafka.Pair {
+	for i := range pairs {
+		if pairs[i].Key == p.Key {
+			pairs[i].Value = p.Value
+			return pairs
+		}
+	}
+	return append(pairs, p)
+}
+
+func withLanes(p *plan.Plan, lanes int) *plan.Plan {
+	if lanes == 0 {
+		return p
+	}
+	q := *p
+	q.Cluster.DataLanes = lanes
+	return &q
+}
+
+// setRules sets what a node boots with from its next start on.
+func (c *cluster) setRules(id kafka.BrokerID, names string) error {
+	if names == currentRules {
+		names = ""
+	}
+	r, err := rules.Parse(names)
+	if err == nil {
+		c.rules[id] = r
+	}
+	return err
+}
+
+// currentRules is how a plan names today's rules.
+const currentRules = "current"
+
+// execution is the World of one run and those who watch it.
+type execution struct {
+	opts    Options
+	world   *sim.World
+	checker *checker.Checker
+	events  []event.Event
+	open    int // sends without an outcome
+}
+
+func newExecution(p *plan.Plan, o Options) *execution {
+	x := &execution{opts: o, checker: checker.New()}
+	options := sim.Options{Seed: o.Seed, Debug: o.Debug}
+	if o.Trace != nil {
+		options.Journal = func(e sim.Entry) { o.Trace(e.String()) }
+	}
+	x.world = sim.New(options)
+	x.world.Observe(x.observe)
+	return x
+}
+
+func (x *execution) observe(e *event.Event) {
+	x.events = append(x.events, *e)
+	x.checker.Observe(e)
+	switch e.Kind {
+	case event.SendInvoke:
+		x.open++
+	case event.SendOK, event.SendFail, event.SendUnknown:
+		x.open--
+	}
+	if x.opts.Progress != nil {
+		x.opts.Progress(time.Duration(e.At))
+	}
+}
+
+// settle lets time pass until every send has an outcome.
+func (x *execution) settle() {
+	limit := x.world.Now() + int64(settleLimit)
+	for x.open > 0 && x.world.Now() < limit && x.world.Failure() == nil {
+		x.world.Run(x.world.Now() + int64(slice))
+	}
+}
+
+// finish reads what the disks hold and asks for the verdict.
+func (x *execution) finish() *Result {
+	failure := x.world.Failure()
+	if failure == nil {
+		x.world.Checkpoint()
+		x.world.Audit()
+	}
+	return &Result{Seed: x.opts.Seed, Rules: x.opts.Rules, Events: x.events, Report: x.checker.Report(),
+		Digest: x.world.Digest(), Stats: x.world.Stats(), Simulated: time.Duration(x.world.Now()), Failure: failure}
+}
