@@ -19,7 +19,7 @@ func (w *corruptValue) finish(f *facts, r *Report) {
 		}
 		w.checks++
 		if s.hash != rec.Hash {
-			r.Findings = append(r.Findings, sighting(w.name(), rd, p, rec,
+			r.Findings = append(r.Findings, f.history.sighting(w.name(), rd, p, rec,
 				fmt.Sprintf("its value has the hash %016x, %s sent %016x (event %d)", rec.Hash, s.client, s.hash, s.invoked)))
 		}
 	})

@@ -39,7 +39,7 @@ func (w *duplicate) partition(f *facts, rd *reading, r *Report) {
 				continue
 			}
 			reported[rec.Attempt] = true
-			x := sighting(w.name(), rd, p, rec, fmt.Sprintf("%s lies at offset %d too", s.what(), old.Offset))
+			x := f.history.sighting(w.name(), rd, p, rec, fmt.Sprintf("%s lies at offset %d too", s.what(), old.Offset))
 			if f.profile.idempotent(s.client) {
 				r.Findings = append(r.Findings, x)
 				continue
@@ -50,7 +50,7 @@ func (w *duplicate) partition(f *facts, rd *reading, r *Report) {
 		}
 	}
 	if unpromised > 0 {
-		r.Notes = append(r.Notes, Note{w.name(), example.Seq, fmt.Sprintf("%s: %s written twice by a producer without idempotence, the first one attempt %d at offset %d",
-			rd.tp, count(unpromised, "record"), example.Attempt, example.Offset)})
+		r.Notes = append(r.Notes, Note{w.name(), example.Seq, fmt.Sprintf("%s: %s written twice by a producer without idempotence, the first one %s at offset %d",
+			rd.tp, count(unpromised, "record"), f.history.what(example.Attempt), example.Offset)})
 	}
 }

@@ -73,7 +73,7 @@ func (h *history) observe(f *facts, e *event.Event) {
 	switch e.Kind {
 	case event.SendInvoke:
 		if h.sends[e.Attempt] != nil {
-			f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d sends attempt %d of %s a second time", e.Seq, e.Attempt, e.Client))
+			f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d sends attempt %d of %s a second time", e.Seq, event.Ordinal(e.Attempt), e.Client))
 			return
 		}
 		s := &send{client: e.Client, tp: e.TP(), attempt: e.Attempt, hash: e.Hash, acks: e.Acks, invoked: e.Seq,
@@ -93,7 +93,7 @@ func (h *history) observe(f *facts, e *event.Event) {
 func (h *history) completed(f *facts, e *event.Event) {
 	s := h.sends[e.Attempt]
 	if s == nil || s.done != 0 {
-		f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d ends attempt %d of %s, which is not open", e.Seq, e.Attempt, e.Client))
+		f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d ends attempt %d of %s, which is not open", e.Seq, event.Ordinal(e.Attempt), e.Client))
 		return
 	}
 	s.done, s.doneAt, s.outcome, s.tp = e.Seq, e.At, e.Kind, e.TP()
@@ -192,4 +192,14 @@ func (h *history) sorted() []*reading {
 }
 
 // what names a send in a sentence.
-func (s *send) what() string { return fmt.Sprintf("attempt %d of %s", s.attempt, s.client) }
+func (s *send) what() string {
+	return fmt.Sprintf("attempt %d of %s", event.Ordinal(s.attempt), s.client)
+}
+
+// what names the send of an attempt, as far as the history shows it.
+func (h *history) what(attempt uint64) string {
+	if s := h.sends[attempt]; s != nil {
+		return s.what()
+	}
+	return fmt.Sprintf("attempt %d", event.Ordinal(attempt))
+}

@@ -32,11 +32,12 @@ func (a *proof) contradicts(b *proof) bool {
 	return a.hash != b.hash
 }
 
-func (a *proof) String() string {
+// tell says what a proof proves.
+func (h *history) tell(a *proof) string {
 	if a.acked {
-		return fmt.Sprintf("attempt %d of %s was acknowledged there (event %d)", a.attempt, a.client, a.seq)
+		return fmt.Sprintf("%s was acknowledged there (event %d)", h.what(a.attempt), a.seq)
 	}
-	return fmt.Sprintf("%s read attempt %d there (event %d)", a.client, a.attempt, a.seq)
+	return fmt.Sprintf("%s read %s there (event %d)", a.client, h.what(a.attempt), a.seq)
 }
 
 func (c *inconsistentOffsets) finish(f *facts, r *Report) {
@@ -80,9 +81,9 @@ func (rd *reading) proofs() []proof {
 func (c *inconsistentOffsets) conflict(f *facts, tp kafka.TopicPartition, a, b *proof) Finding {
 	x := Finding{Rule: c.name(), Verdict: Violation, Seq: b.seq, At: b.at, TP: tp, Offset: a.offset, Last: a.offset, Count: 1,
 		Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: a.client, Attempt: a.attempt,
-		Text: fmt.Sprintf("%s: offset %d has two values: %s, and %s", tp, a.offset, a, b)}
+		Text: fmt.Sprintf("%s: offset %d has two values: %s, and %s", tp, a.offset, f.history.tell(a), f.history.tell(b))}
 	if a.acked {
-		x.Acked = Moment{a.seq, a.at, kafka.NoBroker, a.String()}
+		x.Acked = Moment{a.seq, a.at, kafka.NoBroker, f.history.tell(a)}
 	}
 	if p := f.partition(tp); p != nil {
 		return x.excuse(p.excuseBetween(a.offset, f.history.begun(a), b.seq))

@@ -105,6 +105,12 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			recovered 3 end=0
 			elect 3 e2 3 clean
 			lead 3 e2 end=0 hw=0`},
+		{"twin: the process was killed within a truncation", "violation HWMonotone+LeaderCompleteness", `
+			profile topic t:min.insync.replicas=1` + strings.Replace(twoCommitted, "profile min.insync.replicas=2", "", 1) + `
+			died 3 kill
+			recovered 3 end=0
+			elect 3 e2 3 clean
+			lead 3 e2 end=0 hw=0`},
 		{"an excused cut does not excuse what comes after", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
 			cut 3 2-1 to-hw
 			elect 3 e2 3 unclean

@@ -22,7 +22,7 @@ func (w *phantom) finish(f *facts, r *Report) {
 		}
 		w.checks++
 		if f.history.sends[rec.Attempt] == nil {
-			r.Findings = append(r.Findings, sighting(w.name(), rd, p, rec, "nobody sent it"))
+			r.Findings = append(r.Findings, f.history.sighting(w.name(), rd, p, rec, "nobody sent it"))
 		}
 	})
 	if foreign > 0 {

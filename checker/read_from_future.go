@@ -19,7 +19,7 @@ func (w *readFromFuture) finish(f *facts, r *Report) {
 		}
 		w.checks++
 		if p.seq < s.invoked {
-			r.Findings = append(r.Findings, sighting(w.name(), rd, p, rec,
+			r.Findings = append(r.Findings, f.history.sighting(w.name(), rd, p, rec,
 				fmt.Sprintf("%s sent it only later (event %d)", s.client, s.invoked)))
 		}
 	})

@@ -82,14 +82,18 @@ func (r *replica) truncated(e *event.Event) {
 }
 
 // recovered takes the opening of the log in; died is how the last life ended.
+// Only a power loss is held against the disk: a process that was killed within
+// a truncation has lost what it was about to give up.
 func (r *replica) recovered(e *event.Event, died string) {
 	if e.End < r.log.end {
-		r.diskLost(e.End)
+		if strings.Contains(died, "power") {
+			r.diskLost(e.End)
+		}
 		cause, _, _ := strings.Cut(died, " ")
 		if cause == "" {
 			cause = "restart"
 		}
-		r.cutTo(e.End, e, fmt.Sprintf("the disk of broker %d came back from %s with the log ending at %d, not %d", r.node, cause, e.End, r.log.end))
+		r.cutTo(e.End, e, fmt.Sprintf("broker %d came back from %s with its log ending at %d, not %d", r.node, cause, e.End, r.log.end))
 	}
 	r.log.fill(e.End)
 	r.leading = kafka.NoEpoch

@@ -28,7 +28,7 @@ type clientFlow struct {
 	acks           int
 	acked          kafka.Offset
 	failed, unsure int
-	code           kafka.ErrorCode
+	failure, doubt kafka.ErrorCode // the last of each
 	read           kafka.Offset
 }
 
@@ -63,9 +63,9 @@ func (f *flow) client(e *event.Event) {
 	case event.SendOK:
 		c.acks, c.acked = c.acks+1, max(c.acked, e.Offset)
 	case event.SendFail:
-		c.failed, c.code = c.failed+1, e.Code
+		c.failed, c.failure = c.failed+1, e.Code
 	case event.SendUnknown:
-		c.unsure, c.code = c.unsure+1, e.Code
+		c.unsure, c.doubt = c.unsure+1, e.Code
 	case event.PollOK:
 		if e.End == e.Offset {
 			return
@@ -123,10 +123,10 @@ func (c *clientFlow) sum() string {
 		parts = append(parts, s)
 	}
 	if c.failed > 0 {
-		parts = append(parts, plural(c.failed, "failed send")+" ("+c.code.String()+")")
+		parts = append(parts, plural(c.failed, "failed send")+" ("+c.failure.String()+")")
 	}
 	if c.unsure > 0 {
-		parts = append(parts, plural(c.unsure, "send")+" of unknown outcome ("+c.code.String()+")")
+		parts = append(parts, plural(c.unsure, "send")+" of unknown outcome ("+c.doubt.String()+")")
 	}
 	if c.read != kafka.NoOffset {
 		parts = append(parts, "has read up to "+num(int64(c.read)))

@@ -187,7 +187,7 @@ func (n *narrator) tellClient(e *event.Event) {
 	switch e.Kind {
 	case event.SendOK:
 		if slices.Contains(n.witnesses, e.Seq) {
-			n.say(e, rankWitness, "%s: attempt %d is acknowledged at offset %d (%s)", e.Client, e.Attempt, e.Offset, acks(e.Acks))
+			n.say(e, rankWitness, "%s: attempt %d is acknowledged at offset %d (%s)", e.Client, event.Ordinal(e.Attempt), e.Offset, acks(e.Acks))
 			return
 		}
 		n.flow.client(e)

@@ -99,3 +99,35 @@ func TestNarrativeOfAnEmptyRunIsItsVerdict(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestNarrativeHasWordsForWhatSeldomHappens(t *testing.T) {
+	events := restlessRun()
+	told := strings.Join(reports.Narrative(events, checker.Check(events), reports.Options{}), "\n")
+	for _, want := range []string{
+		"p 1 failed send (NOT_ENOUGH_REPLICAS), 1 send of unknown outcome (REQUEST_TIMED_OUT)",
+		"broker 2 is paused", "broker 2 goes on", "the controller fences broker 2", "the controller unfences broker 2",
+		"the controller refuses an ISR of broker 1: INVALID_UPDATE_VERSION", "the log directory of broker 1 fails: input/output error",
+		"c has read up to 1", "c learns that its position 1 was cut off: the log diverged at 0", "c: position 1 is reset to 0 (truncated)",
+		"the wait of line 9 runs out of time: wait leader orders-0 = 2", "controller 101 stops on a broken invariant: epoch 3 after epoch 4",
+		"verdict: violation",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is missing in\n%s", want, told)
+		}
+	}
+}
+
+func TestNarrativeOfManyFindingsTellsTheFirstAndCountsTheRest(t *testing.T) {
+	s := &story{}
+	for i := range kafka.Offset(20) {
+		s.send(int64(i)*1000, event.SendInvoke, "p", uint64(2*i+1), -1)
+		s.send(int64(i)*1000+1, event.SendInvoke, "p", uint64(2*i+2), -1)
+		s.send(int64(i)*1000+2, event.SendOK, "p", uint64(2*i+1), 3*i)
+		s.send(int64(i)*1000+3, event.SendOK, "p", uint64(2*i+2), 3*i)
+	}
+	lines := reports.Narrative(s.events, checker.Check(s.events), reports.Options{Replay: "tidemark run many"})
+	told := strings.Join(lines, "\n")
+	if len(lines) > 40 || !strings.Contains(told, "and 14 more findings") || !strings.Contains(told, "replay: tidemark run many") {
+		t.Errorf("got %d lines\n%s", len(lines), told)
+	}
+}

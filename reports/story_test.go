@@ -163,3 +163,33 @@ func crowdedRun() []event.Event {
 	})
 	return s.events
 }
+
+// restlessRun has every kind of event that neither of the others has.
+func restlessRun() []event.Event {
+	s := &story{}
+	s.elect(1000, 1, 0, "create", 1, 2)
+	s.role(1100, event.BecameLeader, 1, 0, 0, 0)
+	s.send(2000, event.SendInvoke, "p", 1001<<32|1, -1)
+	s.of(2100, event.SendUnknown, 1001, func(e *event.Event) {
+		e.Client, e.Attempt, e.Hash, e.Acks, e.Code = "p", 1001<<32|1, 7, -1, kafka.RequestTimedOut
+	})
+	s.send(2200, event.SendInvoke, "p", 1001<<32|2, -1)
+	s.of(2300, event.SendFail, 1001, func(e *event.Event) {
+		e.Client, e.Attempt, e.Hash, e.Acks, e.Code = "p", 1001<<32|2, 7, -1, kafka.NotEnoughReplicas
+	})
+	s.add(3000, event.Paused, 2, nil)
+	s.add(3500, event.Fenced, 101, func(e *event.Event) { e.Peer = 2 })
+	s.of(3600, event.AlterPartitionRefused, 101, func(e *event.Event) { e.Peer, e.Code = 1, kafka.InvalidUpdateVersion })
+	s.add(4000, event.Resumed, 2, nil)
+	s.add(4100, event.Unfenced, 101, func(e *event.Event) { e.Peer = 2 })
+	s.of(4200, event.StorageFailed, 1, func(e *event.Event) { e.Text = "input/output error" })
+	s.of(5000, event.PollOK, 1002, func(e *event.Event) {
+		e.Client, e.Offset, e.End = "c", 0, 1
+		e.Records = []event.Record{{Offset: 0, Attempt: 1001<<32 | 1, Hash: 7}}
+	})
+	s.of(5100, event.TruncationDetected, 1002, func(e *event.Event) { e.Client, e.Offset, e.End = "c", 1, 0 })
+	s.of(5200, event.PositionReset, 1002, func(e *event.Event) { e.Client, e.Offset, e.End, e.Text = "c", 1, 0, "truncated" })
+	s.add(6000, event.WaitFailed, -1, func(e *event.Event) { e.Line, e.Text = 9, "wait leader orders-0 = 2" })
+	s.add(7000, event.Invariant, 101, func(e *event.Event) { e.Text = "epoch 3 after epoch 4" })
+	return s.events
+}

@@ -128,3 +128,12 @@ func TestLegendOfThePictureIsTheLegendInWords(t *testing.T) {
 		}
 	}
 }
+
+func TestTimelineHasSignsForWhatSeldomHappens(t *testing.T) {
+	words := strings.Join(texts(t, draw(t, restlessRun(), reports.Options{})), "\n")
+	for _, want := range []string{"pause broker 2", "resume broker 2", "REQUEST_TIMED_OUT", "reads 0–1", "reset 1→0 (truncated)"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the picture does not say %q; it says\n%s", want, words)
+		}
+	}
+}

@@ -62,16 +62,21 @@ func (w *World) fault(node, peer kafka.BrokerID, format string, args ...any) {
 	w.trace(&e)
 }
 
-// Start boots a node that is down; on one that is up it has no effect.
+// Start boots a node that is down. One that is stopping boots as soon as it is
+// down; on any other it has no effect.
 func (w *World) Start(id kafka.BrokerID) error {
 	m, err := w.machine(id)
 	if err != nil {
 		return err
 	}
 	w.order(FaultStart)
-	if !m.alive {
+	switch {
+	case !m.alive:
 		w.count(FaultStart, true)
 		w.boot(m)
+	case m.stopping:
+		w.count(FaultStart, true)
+		m.again = true
 	}
 	return nil
 }
@@ -123,6 +128,7 @@ func (w *World) Stop(id kafka.BrokerID) error {
 	for _, to := range []node.Lane{node.Lifecycle, node.App, node.Quorum} {
 		if m.alive && m.lane(to) != nil {
 			w.count(FaultStop, true)
+			m.stopping = true
 			return w.Post(id, to, node.Stop{})
 		}
 	}

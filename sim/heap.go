@@ -14,6 +14,7 @@ const (
 	evSync                   // slot x of syncs is complete
 	evEmit                   // slot x of emits joins the trace
 	evDie                    // the doom of node `lane` comes true
+	evBoot                   // node `lane` boots, if it is down
 )
 
 var kindNames = [...]string{evWake: "wake", evPump: "pump", evExpire: "expire", evWrite: "write", evVerify: "verify",
@@ -34,7 +35,7 @@ type entry struct {
 	seq  uint64 // order of making, unique
 	x    uint64 // what the kind says
 	life uint32 // of the node that it belongs to; 0: of nobody
-	lane uint16 // index in World.lanes; for evDie in World.machines
+	lane uint16 // index in World.lanes; for evDie and evBoot in World.machines
 	kind kind
 }
 

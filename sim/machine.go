@@ -33,11 +33,14 @@ type machine struct {
 	life   uint32
 	alive  bool
 	paused bool
-	booted int64   // instant of the last boot
-	deaths []int64 // by life-1: when it ended
-	lanes  []*lane // of this life, in order of start
-	byLane []*lane // by node.Lane; nil: this life has none
-	slots  []*lane // by node.Lane: those of all lives
+	// stopping tells that the process was asked to stop; again, that it was
+	// asked to start meanwhile and boots as soon as it is down.
+	stopping, again bool
+	booted          int64   // instant of the last boot
+	deaths          []int64 // by life-1: when it ended
+	lanes           []*lane // of this life, in order of start
+	byLane          []*lane // by node.Lane; nil: this life has none
+	slots           []*lane // by node.Lane: those of all lives
 }
 
 // listener is who accepts at an address.
@@ -150,6 +153,10 @@ func (w *World) die(m *machine, how ending) {
 	e := event.New(event.Died)
 	e.Node, e.Text = m.cfg.ID, how.text
 	w.trace(&e)
+	if m.again {
+		w.schedule(entry{at: w.now, kind: evBoot, lane: m.index})
+	}
+	m.stopping, m.again = false, false
 }
 
 func (w *World) endDisk(m *machine, how ending) {

@@ -121,3 +121,60 @@ func TestStepThatCannotBeDoneIsAnErrorWithItsLine(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 }
+
+func TestStartOfANodeThatIsStoppingBootsItOnceItIsDown(t *testing.T) {
+	s := newStage(t, Options{})
+	s.add(1, "", on(node.Lifecycle, &script{
+		posted: func(env node.Env, _ any) { env.SetTimer(2 * time.Second) },
+		fire:   func(env node.Env, _ node.TimerID) { env.Exit(cleanExit) },
+	}))
+	s.run(time.Second)
+	s.must(s.Stop(1))
+	s.must(s.Start(1))
+	s.run(10 * time.Second)
+	s.has("boot", "died stop", "boot")
+	s.must(s.Start(1))
+	s.run(10 * time.Second)
+	if n := strings.Count(strings.Join(s.lines, "\n"), "boot"); n != 2 {
+		t.Fatalf("%d boots: a node that is up was started again\n%s", n, strings.Join(s.lines, "\n"))
+	}
+}
+
+// reading runs a verify whose client drains these partitions, one a second.
+func reading(t *testing.T, partitions ...int32) Outcome {
+	t.Helper()
+	p, err := plan.Parse("test", "topic t partitions=2\nconsumer c\nverify c t\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t, Options{})
+	s.add(1001, "", on(node.App, &script{}))
+	s.add(1002, "", on(node.App, &script{
+		posted: func(env node.Env, _ any) { env.SetTimer(time.Second) },
+		fire: func(env node.Env, _ node.TimerID) {
+			if len(partitions) == 0 {
+				return
+			}
+			e := event.New(event.PollOK)
+			e.Client, e.Topic, e.Partition, e.Drained = "c", "t", partitions[0], true
+			env.Emit(&e)
+			partitions = partitions[1:]
+			env.SetTimer(time.Second)
+		},
+	}))
+	clients := map[string]kafka.BrokerID{plan.AdminClient: 1001, "c": 1002}
+	r := Runner{World: s.World, View: event.NewView(),
+		Client: func(name string) (kafka.BrokerID, bool) { id, ok := clients[name]; return id, ok }}
+	o, err := r.Run(p.Steps)
+	s.must(err)
+	return o
+}
+
+func TestVerifyHoldsUntilEveryPartitionIsReadToItsEnd(t *testing.T) {
+	if o := reading(t, 0, 1); o.Failed != nil {
+		t.Fatalf("both partitions were read, yet the verify failed: %v", o.Failed)
+	}
+	if o := reading(t, 0, 0); o.Failed == nil || o.Failed.Verb != plan.VerbVerify {
+		t.Fatalf("partition 1 was never read, yet the verify ended well: %+v", o)
+	}
+}

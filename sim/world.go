@@ -259,6 +259,10 @@ func (w *World) dispatch(e *entry) {
 		if m := w.machines[e.lane]; m.alive && m.life == e.life {
 			w.die(m, how)
 		}
+	case evBoot:
+		if m := w.machines[e.lane]; !m.alive {
+			w.boot(m)
+		}
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 type Kind uint8
 
 // The client history. Client names the process; Attempt is unique for each
-// application-level send, whatever the client library retries beneath it.
+// application-level send, whatever the client library retries beneath it (see
+// Ordinal).
 const (
 	// SendInvoke: an application hands a record to its producer.
 	// Topic, Partition (-1 if not chosen yet), Attempt, Hash, Acks.
@@ -153,6 +154,10 @@ func New(k Kind) Event {
 	return Event{Kind: k, Node: kafka.NoBroker, Peer: kafka.NoBroker, Offset: kafka.NoOffset, End: kafka.NoOffset,
 		HighWatermark: kafka.NoOffset, Epoch: kafka.NoEpoch, PartitionEpoch: -1}
 }
+
+// Ordinal is an attempt's number among those of its client, from 1: attempt ids
+// have the number in the lower 32 bits and the client's node id above it.
+func Ordinal(attempt uint64) uint32 { return uint32(attempt) }
 
 // TP is the partition that the event speaks of.
 func (e *Event) TP() kafka.TopicPartition {

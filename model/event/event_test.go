@@ -94,3 +94,9 @@ func TestEveryKindHasANameOfItsOwn(t *testing.T) {
 		t.Errorf("an unknown kind prints as %q", got)
 	}
 }
+
+func TestOrdinalIsTheAttemptWithoutItsClient(t *testing.T) {
+	if got := event.Ordinal(1002<<32 | 7); got != 7 {
+		t.Errorf("got %d, want 7", got)
+	}
+}

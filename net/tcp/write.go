@@ -41,7 +41,7 @@ func (w *writer) done() {
 	w.outline, w.chunk = w.outline[:0], w.chunk[:0]
 	clear(w.holes)
 	w.holes = w.holes[:0]
-	if cap(w.outline) <= 2*chunkSize {
+	if cap(w.outline) <= 8*chunkSize {
 		scratches.Put(w.scratch)
 	}
 }

@@ -125,13 +125,27 @@ func TestUnknownVersionOfAPIVersionsIsAnsweredInVersionZero(t *testing.T) {
 	}
 }
 
-func TestNothingIsServedBeforeTheFirstImage(t *testing.T) {
+func TestNothingIsServedBeforeTheBrokerHasCaughtUpWithItsRegistration(t *testing.T) {
 	cfg := testConfig(1)
+	c := newCluster(3)
+	c.topic(1, 1, 1, 2) // as the life before led it
 	b := newBench(t, cfg, simdisk.New(), everyLane(cfg)...)
-	b.request(node.Router, client, kmsg.NewPtrMetadataRequest())
-	if len(b.lane(node.Router).closed) != 1 || b.sentCount(node.Router) != 0 {
-		t.Error("a request was not turned away")
+	refused := func(when string) {
+		b.t.Helper()
+		n := len(b.lane(node.Router).closed)
+		b.request(node.Router, client, produceRequest(1, map[int32][]byte{0: batchOf("a")}))
+		if len(b.lane(node.Router).closed) != n+1 || b.sentCount(node.Router) != 0 {
+			t.Errorf("%s: the request was not turned away", when)
+		}
 	}
+	refused("before the first image")
+	b.image(c.whole())
+	refused("before the registration")
+	b.post(node.Quorum, node.Lifecycle, controllerPost{Controller: 101, Addr: "c101:9093", Epoch: 1})
+	b.answer(node.Lifecycle, &kmsg.BrokerRegistrationResponse{BrokerEpoch: 77})
+	refused("before the broker caught up")
+	b.answer(node.Lifecycle, heartbeatSaid(true, true, false))
+	b.produce(1, map[int32][]byte{0: batchOf("a")})
 }
 
 func TestNothingIsServedAfterTheStop(t *testing.T) {

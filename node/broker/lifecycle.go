@@ -34,6 +34,7 @@ type lifecycle struct {
 	again       bool              // another one is wanted right after it
 	next        node.TimerID      // of the next one
 	heard       bool              // an answer came since the shutdown began
+	serving     bool              // the router was told to serve
 
 	applied map[node.Lane]kafka.Offset // by every lane that follows the metadata
 	image   kafka.Offset               // of the last image here, changing or not
@@ -118,6 +119,7 @@ func (l *lifecycle) Posted(from node.Lane, msg any) {
 		first := !l.ready()
 		l.applied[from] = m.Offset
 		if first && l.ready() {
+			l.serve()
 			l.communicateNow()
 		}
 	case alterPost:
@@ -154,6 +156,17 @@ func (l *lifecycle) metadataOffset() kafka.Offset {
 		return lowest
 	}
 	return l.image
+}
+
+// serve lets the router take requests once the broker has caught up with its own
+// registration, whose records took it out of every leadership and ISR of the
+// life before, and every lane has applied that.
+func (l *lifecycle) serve() {
+	if l.serving || l.state == starting || !l.ready() {
+		return
+	}
+	l.serving = true
+	l.env.Post(node.Router, servePost{})
 }
 
 // communicateNow registers or sends a heartbeat as soon as possible.
@@ -225,6 +238,7 @@ func (l *lifecycle) heartbeatAnswered(r kmsg.Response) {
 	said := heartbeatAnswer{CaughtUp: answer.IsCaughtUp, Fenced: answer.IsFenced, ShouldShutDown: answer.ShouldShutdown}
 	next, wait := l.state.afterHeartbeat(said, l.heard, interval)
 	l.state, l.heard = next, l.state == pendingShutdown
+	l.serve()
 	if before != running && l.state == running {
 		ready := event.New(event.Ready)
 		l.env.Emit(&ready)

@@ -72,8 +72,8 @@ func everyLane(cfg Config) []node.Lane {
 	return append([]node.Lane{node.Router, node.Lifecycle, node.Logs}, cfg.dataLanes()...)
 }
 
-// boot starts a whole broker on d, registers it with epoch 77 and gives it its
-// first image. Its heartbeats get no answer, so it stays in the state starting.
+// boot starts a whole broker on d, registers it with epoch 77, gives it its first
+// image and tells it that it has caught up, so that it serves.
 func boot(t *testing.T, cfg Config, d *simdisk.Disk, first imagePost) *bench {
 	t.Helper()
 	b := newBench(t, cfg, d, everyLane(cfg)...)
@@ -82,6 +82,7 @@ func boot(t *testing.T, cfg Config, d *simdisk.Disk, first imagePost) *bench {
 	res.BrokerEpoch = 77
 	b.answer(node.Lifecycle, res)
 	b.image(first)
+	b.answer(node.Lifecycle, heartbeatSaid(true, true, false))
 	return b
 }
 

@@ -38,6 +38,11 @@ type registeredPost struct {
 	Epoch kafka.BrokerEpoch
 }
 
+// servePost opens the broker's doors: the router may take requests. Before, the
+// metadata may still name this broker leader of what its life before led, and a
+// log that lost its end in the crash must not be written to in that epoch.
+type servePost struct{}
+
 // directoryPost tells lifecycle what the log directory says of itself, before
 // anything in it is touched.
 type directoryPost struct {

@@ -20,12 +20,13 @@ type router struct {
 	cfg      Config
 	env      node.Env
 	timers   *node.Timers
-	image    *metadata.Image // nil before the first
+	image    *metadata.Image // there before anything is served
 	last     workID
 	work     map[workID]*work
 	busy     map[node.ConnID]*work
 	sessions *sessionCache
 	apis     []api // sorted by key
+	serving  bool
 	closed   bool
 }
 
@@ -43,7 +44,7 @@ type work struct {
 
 func newRouter(cfg Config) *router { return &router{cfg: cfg} }
 
-// Start begins a life: nothing is served before the first image.
+// Start begins a life: nothing is served before lifecycle says so.
 func (r *router) Start(env node.Env) {
 	r.env, r.timers = env, node.NewTimers(env)
 	r.work, r.busy = map[workID]*work{}, map[node.ConnID]*work{}
@@ -74,7 +75,7 @@ func (r *router) findAPI(key int16) (api, bool) {
 func (r *router) Receive(conn node.ConnID, m *node.Message) {
 	a, known := r.findAPI(m.Key())
 	switch {
-	case r.closed || r.image == nil || !known:
+	case !r.serving || r.closed || !known:
 		r.env.Close(conn)
 	case m.Version() >= a.Min && m.Version() <= a.Max:
 		a.Handle(r, conn, m)
@@ -142,6 +143,8 @@ func (r *router) Posted(from node.Lane, msg any) {
 		if w := r.work[m.ID]; w != nil {
 			r.forwarded(w, m.Response)
 		}
+	case servePost:
+		r.serving = true
 	case closePost:
 		r.close()
 	default:

@@ -50,7 +50,7 @@ func (c *Client) CreateTopic(t NewTopic, done func(code kafka.ErrorCode, reason 
 	}
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Topics, req.TimeoutMillis = []kmsg.CreateTopicsRequestTopic{topic}, millis(adminTimeout)
-	c.sendAny(Call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.sendAny(call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		reason := ""
 		if code == kafka.None {
 			code, reason = createdTopic(r.(*kmsg.CreateTopicsResponse))
@@ -83,7 +83,7 @@ func (c *Client) ElectLeader(kind int8, tp kafka.TopicPartition, done func(code 
 	t.Topic, t.Partitions = tp.Topic, []int32{tp.Partition}
 	req := kmsg.NewPtrElectLeadersRequest()
 	req.ElectionType, req.Topics, req.TimeoutMillis = kind, []kmsg.ElectLeadersRequestTopic{t}, millis(adminTimeout)
-	c.sendAny(Call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.sendAny(call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		reason := ""
 		if code == kafka.None {
 			code, reason = electedLeader(r.(*kmsg.ElectLeadersResponse))

@@ -41,7 +41,7 @@ func (c *Client) OffsetsForLeaderEpoch(to kafka.BrokerID, queries []EpochQuery, 
 		t.Partitions = append(t.Partitions, p)
 		answers[i] = EpochEnd{q.TP, kafka.UnknownServerError, kafka.NoEpoch, kafka.NoOffset}
 	}
-	c.send(to, Call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.send(to, call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		if code != kafka.None {
 			done(nil, code)
 			return

@@ -73,7 +73,7 @@ func (c *Client) Fetch(to kafka.BrokerID, f FetchCall, done func(FetchAnswer, ka
 		t.Topic, t.TopicID, t.Partitions = p.TP.Topic, p.TopicID, []int32{p.TP.Partition}
 		req.ForgottenTopics = append(req.ForgottenTopics, t)
 	}
-	c.send(to, Call{Request: req, MaxVersion: limit, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.send(to, call{Request: req, MaxVersion: limit, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		if code != kafka.None {
 			done(FetchAnswer{}, code)
 			return

@@ -48,7 +48,7 @@ func (c *Client) ListOffsets(to kafka.BrokerID, queries []OffsetQuery, done func
 		t.Partitions = append(t.Partitions, p)
 		answers[i] = ListedOffset{TP: q.TP, Code: kafka.UnknownServerError, Offset: kafka.NoOffset, Epoch: kafka.NoEpoch}
 	}
-	c.send(to, Call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.send(to, call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		if code != kafka.None {
 			done(nil, code)
 			return

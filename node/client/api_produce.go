@@ -57,7 +57,7 @@ func (c *Client) Produce(to kafka.BrokerID, acks int16, timeout time.Duration, p
 		t.Partitions = append(t.Partitions, part)
 		results[i] = Produced{TP: p.TP, Base: kafka.NoOffset, LogStart: kafka.NoOffset}
 	}
-	c.send(to, Call{Request: req, MaxVersion: limit, NoAnswer: acks == 0, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.send(to, call{Request: req, MaxVersion: limit, NoAnswer: acks == 0, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		if code != kafka.None {
 			done(nil, code)
 			return

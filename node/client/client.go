@@ -62,7 +62,7 @@ type Client struct {
 	env    node.Env
 	timers *node.Timers
 	cfg    Config
-	net    *Network
+	net    *network
 	md     *metadata
 	wanted []wantedTopic // by name
 	closed bool
@@ -77,7 +77,7 @@ type wantedTopic struct {
 
 // New returns a client that begins to look for its cluster.
 func New(env node.Env, timers *node.Timers, cfg Config) *Client {
-	c := &Client{env: env, timers: timers, cfg: cfg, net: NewNetwork(env, timers, cfg.Network), md: newMetadata()}
+	c := &Client{env: env, timers: timers, cfg: cfg, net: newNetwork(env, timers, cfg.Network), md: newMetadata()}
 	for i, addr := range cfg.Bootstrap {
 		c.net.SetAddr(bootstrapID(i), addr)
 	}
@@ -142,11 +142,11 @@ func (c *Client) Topic(name string) (*Topic, bool) {
 func (c *Client) Leader(tp kafka.TopicPartition) LeaderAndEpoch { return c.md.leader(tp) }
 
 // send sends a call to a broker.
-func (c *Client) send(to kafka.BrokerID, call Call) { c.net.Send(to, call) }
+func (c *Client) send(to kafka.BrokerID, call call) { c.net.Send(to, call) }
 
 // sendAny sends a call to the controller that metadata names (in KRaft any
 // broker that forwards), else to the least loaded node.
-func (c *Client) sendAny(call Call) {
+func (c *Client) sendAny(call call) {
 	to := c.md.controller
 	if !c.net.Usable(to) {
 		to, _ = c.leastLoaded()

@@ -10,7 +10,7 @@ import (
 	"tidemark/node"
 )
 
-// NetworkConfig is how a Network treats its connections.
+// NetworkConfig is how a network treats its connections.
 type NetworkConfig struct {
 	// ClientID goes into every request header.
 	ClientID string
@@ -26,8 +26,8 @@ type NetworkConfig struct {
 	MaxInFlight int
 }
 
-// Call is one request and what becomes of its answer.
-type Call struct {
+// call is one request and what becomes of its answer.
+type call struct {
 	// Request is encoded in the highest version that both sides speak.
 	Request kmsg.Request
 	// MaxVersion lowers that version; 0 leaves it.
@@ -35,17 +35,17 @@ type Call struct {
 	// NoAnswer says that the broker will not answer: Produce with acks=0. The
 	// call is done once it was sent.
 	NoAnswer bool
-	// Done runs exactly once, unless the Network is closed before. With None
+	// Done runs exactly once, unless the network is closed before. With None
 	// the answer is set (nil after NoAnswer). Other codes: NetworkException
 	// (the connection broke), RequestTimedOut, UnsupportedVersion. Unless the
 	// code is UnsupportedVersion, the broker may have done what was asked.
 	Done func(answer kmsg.Response, code kafka.ErrorCode)
 }
 
-// Network keeps at most one connection to each node of a cluster, agrees on
+// network keeps at most one connection to each node of a cluster, agrees on
 // versions with ApiVersions, bounds what is in flight, times calls out and
 // spaces reconnects. It is what Kafka calls NetworkClient.
-type Network struct {
+type network struct {
 	env    node.Env
 	timers *node.Timers
 	cfg    NetworkConfig
@@ -57,15 +57,15 @@ type Network struct {
 	onReady, onBroken func()
 }
 
-// NewNetwork returns a Network without nodes.
-func NewNetwork(env node.Env, timers *node.Timers, cfg NetworkConfig) *Network {
-	return &Network{env: env, timers: timers, cfg: cfg,
+// newNetwork returns a network without nodes.
+func newNetwork(env node.Env, timers *node.Timers, cfg NetworkConfig) *network {
+	return &network{env: env, timers: timers, cfg: cfg,
 		peers: map[kafka.BrokerID]*peer{}, conns: map[node.ConnID]*peer{}}
 }
 
 // SetAddr says that node id is at host:port addr. A connection to another
 // address is given up.
-func (n *Network) SetAddr(id kafka.BrokerID, addr string) {
+func (n *network) SetAddr(id kafka.BrokerID, addr string) {
 	p := n.peers[id]
 	if p == nil {
 		n.peers[id] = &peer{id: id, addr: addr}
@@ -80,7 +80,7 @@ func (n *Network) SetAddr(id kafka.BrokerID, addr string) {
 
 // Ready reports whether a call to id would be sent at once. If not, and the
 // reconnect back-off allows it, it begins to connect.
-func (n *Network) Ready(id kafka.BrokerID) bool {
+func (n *network) Ready(id kafka.BrokerID) bool {
 	p := n.peers[id]
 	if p == nil {
 		return false
@@ -92,19 +92,19 @@ func (n *Network) Ready(id kafka.BrokerID) bool {
 }
 
 // Connected reports whether the connection to id is up and its versions known.
-func (n *Network) Connected(id kafka.BrokerID) bool {
+func (n *network) Connected(id kafka.BrokerID) bool {
 	p := n.peers[id]
 	return p != nil && p.ready
 }
 
 // Usable reports whether id is connected, connecting, or may be connected to.
-func (n *Network) Usable(id kafka.BrokerID) bool {
+func (n *network) Usable(id kafka.BrokerID) bool {
 	p := n.peers[id]
 	return p != nil && (p.conn != 0 || n.env.Now() >= p.retryAt)
 }
 
 // RetryAt is the earliest instant at which id may be connected to.
-func (n *Network) RetryAt(id kafka.BrokerID) time.Duration {
+func (n *network) RetryAt(id kafka.BrokerID) time.Duration {
 	if p := n.peers[id]; p != nil {
 		return p.retryAt
 	}
@@ -112,7 +112,7 @@ func (n *Network) RetryAt(id kafka.BrokerID) time.Duration {
 }
 
 // InFlight is the number of calls to id that are sent and not answered.
-func (n *Network) InFlight(id kafka.BrokerID) int {
+func (n *network) InFlight(id kafka.BrokerID) int {
 	if p := n.peers[id]; p != nil {
 		return len(p.inflight)
 	}
@@ -121,18 +121,18 @@ func (n *Network) InFlight(id kafka.BrokerID) int {
 
 // Send sends a call to id, once the connection is up and its window has room.
 // An id without address ends it with NetworkException.
-func (n *Network) Send(id kafka.BrokerID, c Call) {
+func (n *network) Send(id kafka.BrokerID, c call) {
 	p := n.peers[id]
 	if p == nil {
 		c.Done(nil, kafka.NetworkException)
 		return
 	}
-	p.pending = append(p.pending, call{Call: c, deadline: n.env.Now() + n.cfg.RequestTimeout})
+	p.pending = append(p.pending, outgoing{call: c, deadline: n.env.Now() + n.cfg.RequestTimeout})
 	n.pump(p)
 }
 
 // Receive takes an answer and reports whether conn is one of n's.
-func (n *Network) Receive(conn node.ConnID, m *node.Message) bool {
+func (n *network) Receive(conn node.ConnID, m *node.Message) bool {
 	p := n.conns[conn]
 	if p == nil {
 		return false
@@ -150,7 +150,7 @@ func (n *Network) Receive(conn node.ConnID, m *node.Message) bool {
 
 // Disconnected takes the end of a connection and reports whether conn was one
 // of n's.
-func (n *Network) Disconnected(conn node.ConnID) bool {
+func (n *network) Disconnected(conn node.ConnID) bool {
 	p := n.conns[conn]
 	if p == nil {
 		return false
@@ -160,7 +160,7 @@ func (n *Network) Disconnected(conn node.ConnID) bool {
 }
 
 // Close closes every connection. Calls that are not done are never done.
-func (n *Network) Close() {
+func (n *network) Close() {
 	for _, p := range n.sortedPeers() {
 		if p.conn != 0 {
 			n.env.Close(p.conn)
@@ -173,7 +173,7 @@ func (n *Network) Close() {
 }
 
 // transmit puts a call on the wire of a connection that is up.
-func (n *Network) transmit(p *peer, c call) {
+func (n *network) transmit(p *peer, c outgoing) {
 	limit := c.MaxVersion
 	if limit == 0 {
 		limit = math.MaxInt16
@@ -189,7 +189,7 @@ func (n *Network) transmit(p *peer, c call) {
 	}
 }
 
-func (n *Network) write(p *peer, c call, version int16) {
+func (n *network) write(p *peer, c outgoing, version int16) {
 	n.lastID++
 	c.id = n.lastID
 	c.Request.SetVersion(version)

@@ -23,8 +23,8 @@ type peer struct {
 	ready    bool
 	versions map[int16]span // what the node speaks, by API key
 
-	inflight []call // sent, in order of their answers
-	pending  []call // waiting for the connection or the window
+	inflight []outgoing // sent, in order of their answers
+	pending  []outgoing // waiting for the connection or the window
 
 	failures    int           // connections in a row that did not get ready
 	setupUntil  time.Duration // instant by which the set-up must be done
@@ -34,14 +34,14 @@ type peer struct {
 	timerAt     time.Duration // when it is due
 }
 
-// call is a Call on its way.
-type call struct {
-	Call
+// outgoing is a call on its way.
+type outgoing struct {
+	call
 	id       int32         // correlation id, once sent
 	deadline time.Duration // instant of its timeout
 }
 
-func (n *Network) sortedPeers() []*peer {
+func (n *network) sortedPeers() []*peer {
 	all := make([]*peer, 0, len(n.peers))
 	for _, p := range n.peers { // unordered: sorted below
 		all = append(all, p)
@@ -52,7 +52,7 @@ func (n *Network) sortedPeers() []*peer {
 
 // connect dials and asks for the node's versions, without which no other
 // request can be written.
-func (n *Network) connect(p *peer) {
+func (n *network) connect(p *peer) {
 	now := n.env.Now()
 	p.lastAttempt = now
 	p.conn = n.env.Dial(p.addr)
@@ -62,10 +62,10 @@ func (n *Network) connect(p *peer) {
 	n.askVersions(p, ours(keyApiVersions, req.MaxVersion()).max)
 }
 
-func (n *Network) askVersions(p *peer, version int16) {
+func (n *network) askVersions(p *peer, version int16) {
 	req := kmsg.NewPtrApiVersionsRequest()
 	req.ClientSoftwareName, req.ClientSoftwareVersion = "tidemark", "1"
-	c := call{deadline: p.setupUntil}
+	c := outgoing{deadline: p.setupUntil}
 	c.Request = req
 	c.Done = func(answer kmsg.Response, code kafka.ErrorCode) {
 		if code == kafka.None {
@@ -77,7 +77,7 @@ func (n *Network) askVersions(p *peer, version int16) {
 
 // gotVersions ends the set-up. A node that does not speak the version that was
 // asked says so in version 0 and lists what it speaks (KIP-511).
-func (n *Network) gotVersions(p *peer, asked int16, r *kmsg.ApiVersionsResponse) {
+func (n *network) gotVersions(p *peer, asked int16, r *kmsg.ApiVersionsResponse) {
 	theirs := make(map[int16]span, len(r.ApiKeys))
 	for _, k := range r.ApiKeys {
 		theirs[k.ApiKey] = span{k.MinVersion, k.MaxVersion}
@@ -98,7 +98,7 @@ func (n *Network) gotVersions(p *peer, asked int16, r *kmsg.ApiVersionsResponse)
 }
 
 // pump sends what may be sent, or sees to it that it can be.
-func (n *Network) pump(p *peer) {
+func (n *network) pump(p *peer) {
 	for p.ready && len(p.pending) > 0 && len(p.inflight) < n.cfg.MaxInFlight {
 		c := p.pending[0]
 		p.pending = p.pending[1:]
@@ -112,7 +112,7 @@ func (n *Network) pump(p *peer) {
 
 // watch keeps the peer's timer at the earliest instant at which something must
 // happen. A timer that is early is left alone: it looks again when it fires.
-func (n *Network) watch(p *peer) {
+func (n *network) watch(p *peer) {
 	at, ok := p.nextDeadline()
 	if !ok || p.timer != 0 && p.timerAt <= at {
 		return
@@ -146,15 +146,15 @@ func (p *peer) nextDeadline() (at time.Duration, ok bool) {
 
 // expire ends what took too long. An unanswered request costs the connection
 // and with it every call in flight there; one that was never sent goes alone.
-func (n *Network) expire(p *peer) {
+func (n *network) expire(p *peer) {
 	now := n.env.Now()
-	late := func(c call) bool { return c.deadline <= now }
+	late := func(c outgoing) bool { return c.deadline <= now }
 	if slices.ContainsFunc(p.inflight, late) {
 		n.abandon(p, kafka.RequestTimedOut)
 		return
 	}
-	var ended []call
-	p.pending = slices.DeleteFunc(p.pending, func(c call) bool {
+	var ended []outgoing
+	p.pending = slices.DeleteFunc(p.pending, func(c outgoing) bool {
 		if late(c) {
 			ended = append(ended, c)
 		}
@@ -167,7 +167,7 @@ func (n *Network) expire(p *peer) {
 
 // lost ends a connection that broke: its calls fail with code; if it never got
 // ready, so do those that waited for it.
-func (n *Network) lost(p *peer, code kafka.ErrorCode) {
+func (n *network) lost(p *peer, code kafka.ErrorCode) {
 	ready := p.ready
 	p.failures++
 	p.retryAt = p.lastAttempt + n.cfg.Reconnect.After(p.failures, n.env, "reconnect-backoff")
@@ -176,20 +176,20 @@ func (n *Network) lost(p *peer, code kafka.ErrorCode) {
 }
 
 // abandon closes a connection that this side has lost its trust in.
-func (n *Network) abandon(p *peer, code kafka.ErrorCode) {
+func (n *network) abandon(p *peer, code kafka.ErrorCode) {
 	n.env.Close(p.conn)
 	n.lost(p, code)
 }
 
 // drop gives a connection up that is of no use any more.
-func (n *Network) drop(p *peer, code kafka.ErrorCode) {
+func (n *network) drop(p *peer, code kafka.ErrorCode) {
 	if p.conn != 0 {
 		n.env.Close(p.conn)
 		n.disconnect(p, code, false)
 	}
 }
 
-func (n *Network) disconnect(p *peer, code kafka.ErrorCode, withPending bool) {
+func (n *network) disconnect(p *peer, code kafka.ErrorCode, withPending bool) {
 	ended := p.inflight
 	p.inflight = nil
 	if withPending {

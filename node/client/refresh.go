@@ -108,7 +108,7 @@ func (c *Client) ask(to kafka.BrokerID) {
 	}
 	req.AllowAutoTopicCreation = false
 	c.asking, c.need = true, false
-	c.send(to, Call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
+	c.send(to, call{Request: req, Done: func(r kmsg.Response, code kafka.ErrorCode) {
 		c.asking = false
 		c.told(answerOf[*kmsg.MetadataResponse](r), code)
 		c.maintain()
@@ -200,7 +200,7 @@ func (r rank) less(o rank) bool {
 	return r.class < o.class || r.class == o.class && r.class < 3 && r.load < o.load
 }
 
-func (n *Network) rank(id kafka.BrokerID) rank {
+func (n *network) rank(id kafka.BrokerID) rank {
 	p := n.peers[id]
 	switch {
 	case p == nil || p.conn == 0 && n.env.Now() < p.retryAt:

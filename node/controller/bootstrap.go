@@ -28,8 +28,11 @@ func (c *Controller) bootstrap() {
 	}
 	var r result
 	for _, f := range c.cfg.Features {
+		if f.Level == 0 {
+			continue // off is what a feature is without a record
+		}
 		r.records = append(r.records, f)
-		if f.Name == metadata.FeatureEligibleLeaderReplicas && f.Level > 0 {
+		if f.Name == metadata.FeatureEligibleLeaderReplicas {
 			r.records = append(r.records, metadata.Config{ResourceType: metadata.BrokerResource,
 				Name: kafka.MinInsyncReplicas, Value: c.cfg.Static.Text(kafka.MinInsyncReplicas)})
 		}

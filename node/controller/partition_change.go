@@ -51,7 +51,7 @@ type partitionChange struct {
 
 // changeOf starts from the partition as it is.
 func changeOf(p *metadata.PartitionImage, topic kafka.UUID, number int32) partitionChange {
-	return partitionChange{partition: p, topic: topic, number: number, unclean: kafka.NoBroker,
+	return partitionChange{partition: p, topic: topic, number: number, election: electOnline, unclean: kafka.NoBroker,
 		isr: p.ISR, elr: p.ELR, recovery: p.RecoveryState}
 }
 
@@ -74,20 +74,13 @@ func (c *partitionChange) build() (rec metadata.PartitionChange, how string, ok 
 	return rec, how, !rec.IsNoOp()
 }
 
-// changed gives target as the field of a record, nil if it equals current.
+// changed gives target as the field of a record, nil if it equals current. An
+// empty list is present in the record, so it must not be nil.
 func changed(target, current []kafka.BrokerID) []kafka.BrokerID {
 	if slices.Equal(target, current) {
 		return nil
 	}
-	return listed(target)
-}
-
-// listed gives a list that is present in a record even when it is empty.
-func listed(ids []kafka.BrokerID) []kafka.BrokerID {
-	if ids == nil {
-		return []kafka.BrokerID{}
-	}
-	return ids
+	return append([]kafka.BrokerID{}, target...)
 }
 
 // populateELR derives the eligible leader replicas (KIP-966): whoever was in

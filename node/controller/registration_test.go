@@ -114,4 +114,8 @@ func TestAnEmptyLogGetsItsFeaturesFirst(t *testing.T) {
 	if len(w.log.batches) != 1 {
 		t.Error("a second term wrote them again")
 	}
+	off := newWorld(t, []metadata.FeatureLevel{elr[0], {Name: metadata.FeatureEligibleLeaderReplicas, Level: 0}})
+	if diff := cmp.Diff(want[:1], off.log.batches[0].Records); diff != "" {
+		t.Errorf("with ELR off, -want +got:\n%s", diff)
+	}
 }

@@ -59,7 +59,7 @@ func (c *chaos) step() error {
 	case 12:
 		c.kill(b)
 	case 13:
-		c.pass(time.Duration(c.choose(20)) * time.Second)
+		c.now += time.Duration(c.choose(20)) * time.Second
 		if !c.down[b.id] {
 			b.p.MaybeShrinkISR()
 		}
@@ -101,7 +101,7 @@ func (c *chaos) alter() {
 			c.publish()
 		}
 		to := s.from.p
-		c.answers = append(c.answers, func() { to.ISRAnswered(s.proposal, a) })
+		c.answers = append(c.answers, func() { c.bring(s, a, to) })
 	}
 }
 
@@ -143,17 +143,16 @@ func (c *chaos) tell(id kafka.BrokerID) {
 	b.apply(s)
 }
 
-// pass lets time go by. A leader that learned of an ISR from the controller's
-// answer gets the metadata of it before: when that comes, the leader drops a
-// proposal made since, and waits for the proposed replica only because, and for
-// as long as, it counts as caught up.
-func (c *chaos) pass(d time.Duration) {
-	for _, b := range c.brokers {
-		for m := c.metadata[b.id]; len(m) > 0 && m[0].PartitionEpoch <= b.p.PartitionEpoch(); m = c.metadata[b.id] {
-			c.tell(b.id)
-		}
+// bring gives a leader the controller's answer and, at the same instant, the
+// metadata that the answer has told already. Were there a proposal in between,
+// the metadata would make the leader forget it while it may still succeed; the
+// leader then waits for the proposed replica only while that counts as caught up.
+func (c *chaos) bring(s submission, a ISRAnswer, to *Partition) {
+	to.ISRAnswered(s.proposal, a)
+	b := s.from
+	for m := c.metadata[b.id]; len(m) > 0 && m[0].PartitionEpoch <= b.p.PartitionEpoch(); m = c.metadata[b.id] {
+		c.tell(b.id)
 	}
-	c.now += d
 }
 
 // kill ends a broker's life, fences it as far as the ISR allows, and elects
