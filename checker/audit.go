@@ -140,7 +140,7 @@ func (a *audit) finish(f *facts, r *Report) {
 				continue
 			}
 			a.checks++
-			if at, ok := l.firstDifference(best); ok && !p.pending(x, p.replica(best.node), at) {
+			if at, ok := l.firstDifference(best); ok && !x.differs && !p.replica(best.node).differs && !p.pending(x, p.replica(best.node), at) {
 				r.Findings = append(r.Findings, Finding{Rule: (*logMatching).name(nil), Verdict: Violation, Seq: l.seq, At: l.at, TP: p.tp,
 					Offset: at, Last: at, Count: 1, Node: l.node, Epoch: x.role, Text: fmt.Sprintf("%s: brokers %d and %d hold different records at offset %d in their segments, below both high watermarks (%d and %d)",
 						p.tp, l.node, best.node, at, l.hw, best.hw)})

@@ -44,14 +44,16 @@ func subjectName(tp kafka.TopicPartition, ok bool) string {
 	return tp.String()
 }
 
-// How much a line matters; where room is short, higher ranks go first.
+// How much a line matters; where room is short, higher ranks go first. What
+// only led up to the first witness of a loss counts less than what followed.
 const (
-	rankWitness = iota
-	rankTurn    // elections, truncations, deaths
-	rankFault
-	rankISR
-	rankFlow
-	rankRole
+	rankWitness = 0
+	rankTurn    = 2 // elections, truncations, deaths
+	rankFault   = 4
+	rankFlow    = 6
+	rankISR     = 8
+	rankRole    = 10
+	rankBefore  = 5 // is added before the first witness
 )
 
 // item is one line of the narrative.
@@ -129,6 +131,10 @@ func (n *narrator) tell(e *event.Event) {
 func (n *narrator) tellNode(e *event.Event) {
 	switch e.Kind {
 	case event.Died:
+		if e.Text == "stop" {
+			n.say(e, rankTurn, "%s is shut down", nodeName(e.Node))
+			return
+		}
 		n.say(e, rankTurn, "%s dies: %s", nodeName(e.Node), e.Text)
 	case event.Boot:
 		n.say(e, rankFault, "%s starts", nodeName(e.Node))
@@ -232,9 +238,12 @@ func acks(a int16) string {
 // and, among equals, the latest first.
 func (n *narrator) lines(room int) []string {
 	kept := slices.Clone(n.items)
+	for i := range max(0, slices.IndexFunc(kept, func(it item) bool { return it.rank == rankWitness })) {
+		kept[i].rank += rankBefore
+	}
 	dropped := 0
-	for rank := rankRole; rank >= rankWitness && len(kept) > room-1; rank-- {
-		for i := len(kept) - 1; i >= 0 && len(kept) > room-1; i-- {
+	for rank := rankRole + rankBefore; rank >= rankWitness && len(kept) > room; rank-- {
+		for i := len(kept) - 1; i >= 0 && len(kept)+min(dropped, 1) > room; i-- {
 			if kept[i].rank == rank {
 				kept = slices.Delete(kept, i, i+1)
 				dropped++

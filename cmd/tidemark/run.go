@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,7 @@ type runFlags struct {
 	plot    string
 	trace   string
 	rewrite string
+	print   bool
 	json    bool
 }
 
@@ -36,10 +38,11 @@ const defaultSeed = 1
 func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run STORY|FILE",
-		Short: "run a story or a scenario file and judge it",
-		Long: `Run a story of the catalogue (by id or name, see tidemark list) or a scenario file of
-your own on a simulated cluster, print what happened and the verdict.
+		Use:   "run STORY|FILE|seed-N",
+		Short: "run a story, a scenario file or a random plan, and judge it",
+		Long: `Run a story of the catalogue (by id or name, see tidemark list), a scenario file of
+your own, or the random plan of a seed on a simulated cluster, print what happened
+and the verdict.
 
 ` + plan.Help(),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -61,6 +64,7 @@ your own on a simulated cluster, print what happened and the verdict.
 	flags.StringVar(&f.plot, "plot", "", "write the timeline to PREFIX.svg and PREFIX.png")
 	flags.StringVar(&f.trace, "trace", "", "write every event to FILE, a line of JSON each")
 	flags.StringVar(&f.rewrite, "rewrite", "", "put the output into the scenario file FILE as what the run must print")
+	flags.BoolVar(&f.print, "print", false, "print the plan as a scenario file and do not run it")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
 	return cmd
 }
@@ -72,8 +76,13 @@ type loaded struct {
 	plan  *plan.Plan
 }
 
-// load finds a story, else reads a file.
+// load finds a story, makes a random plan of its seed, or reads a file.
 func load(arg string) (loaded, error) {
+	if digits, ok := strings.CutPrefix(arg, "seed-"); ok {
+		if seed, err := strconv.ParseUint(digits, 10, 62); err == nil {
+			return loaded{arg, "random plan", scenarios.Random(seed)}, nil
+		}
+	}
 	if s, ok := scenarios.Find(arg); ok {
 		return loaded{s.ID, strings.TrimSpace(s.ID + " " + s.Name), s.Plan}, nil
 	}
@@ -92,11 +101,8 @@ func load(arg string) (loaded, error) {
 }
 
 // options checks the flags and turns them into a run's options.
-func (f runFlags) options(p *plan.Plan) (scenarios.Options, error) {
+func (f runFlags) options() (scenarios.Options, error) {
 	o := scenarios.Options{Seed: f.seed, Rules: f.rules, DataLanes: f.lanes}
-	if !f.seeded && p.HasSeed {
-		o.Seed = p.Seed
-	}
 	if _, err := rules.Parse(f.rules); err != nil {
 		return o, usageError("--rules: %w", err)
 	}
@@ -121,8 +127,15 @@ func run(out, progress io.Writer, arg string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	o, err := f.options(l.plan)
+	if !f.seeded && l.plan.HasSeed {
+		f.seed = l.plan.Seed
+	}
+	o, err := f.options()
 	if err != nil {
+		return err
+	}
+	if f.print {
+		_, err := io.WriteString(out, l.plan.String())
 		return err
 	}
 	p := newProgress(progress, l.title)

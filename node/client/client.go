@@ -77,11 +77,11 @@ type wantedTopic struct {
 
 // New returns a client that begins to look for its cluster.
 func New(env node.Env, timers *node.Timers, cfg Config) *Client {
-	c := &Client{env: env, timers: timers, cfg: cfg, net: newNetwork(env, timers, cfg.Network), md: newMetadata()}
+	c := &Client{env: env, timers: timers, cfg: cfg, md: newMetadata()}
+	c.net = newNetwork(env, timers, cfg.Network, c.maintain, c.broken)
 	for i, addr := range cfg.Bootstrap {
 		c.net.SetAddr(bootstrapID(i), addr)
 	}
-	c.net.onBroken, c.net.onReady = c.broken, c.maintain
 	c.refresh.succeeded = env.Now()
 	c.RequestUpdate()
 	return c

@@ -9,9 +9,9 @@
 //	producer, consumer, admin
 //	     │ Produce Fetch ListOffsets …      ▲ results, error codes
 //	     ▼                                  │
-//	  Client ── Metadata (leaders by epoch, refresh, rebootstrap)
+//	  Client ── metadata (leaders by epoch, refresh, rebootstrap)
 //	     │
-//	  Network ── a peer per node: idle ─▶ set-up ─▶ ready ─▶ idle …
+//	  network ── a peer per node: idle ─▶ set-up ─▶ ready ─▶ idle …
 //	     │                                 │ ApiVersions      (back-off)
 //	  node.Env                             └ at most max.in.flight unanswered
 //

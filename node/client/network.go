@@ -10,7 +10,7 @@ import (
 	"tidemark/node"
 )
 
-// NetworkConfig is how a network treats its connections.
+// NetworkConfig is how a client treats its connections.
 type NetworkConfig struct {
 	// ClientID goes into every request header.
 	ClientID string
@@ -52,14 +52,14 @@ type network struct {
 	peers  map[kafka.BrokerID]*peer
 	conns  map[node.ConnID]*peer
 	lastID int32 // correlation id of the last request
-	// onReady, if set, runs after a connection's set-up; onBroken after a
-	// connection broke, before its calls end.
+	// onReady runs after a connection's set-up; onBroken after a connection
+	// broke, before its calls end.
 	onReady, onBroken func()
 }
 
 // newNetwork returns a network without nodes.
-func newNetwork(env node.Env, timers *node.Timers, cfg NetworkConfig) *network {
-	return &network{env: env, timers: timers, cfg: cfg,
+func newNetwork(env node.Env, timers *node.Timers, cfg NetworkConfig, onReady, onBroken func()) *network {
+	return &network{env: env, timers: timers, cfg: cfg, onReady: onReady, onBroken: onBroken,
 		peers: map[kafka.BrokerID]*peer{}, conns: map[node.ConnID]*peer{}}
 }
 
@@ -73,8 +73,8 @@ func (n *network) SetAddr(id kafka.BrokerID, addr string) {
 	}
 	if p.addr != addr {
 		p.addr = addr
-		n.drop(p, kafka.NetworkException)
 		p.failures, p.retryAt = 0, 0
+		n.drop(p)
 	}
 }
 
@@ -107,14 +107,6 @@ func (n *network) Usable(id kafka.BrokerID) bool {
 func (n *network) RetryAt(id kafka.BrokerID) time.Duration {
 	if p := n.peers[id]; p != nil {
 		return p.retryAt
-	}
-	return 0
-}
-
-// InFlight is the number of calls to id that are sent and not answered.
-func (n *network) InFlight(id kafka.BrokerID) int {
-	if p := n.peers[id]; p != nil {
-		return len(p.inflight)
 	}
 	return 0
 }

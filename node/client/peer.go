@@ -92,9 +92,7 @@ func (n *network) gotVersions(p *peer, asked int16, r *kmsg.ApiVersionsResponse)
 		return
 	}
 	p.versions, p.ready, p.failures = theirs, true, 0
-	if n.onReady != nil {
-		n.onReady()
-	}
+	n.onReady()
 }
 
 // pump sends what may be sent, or sees to it that it can be.
@@ -182,10 +180,11 @@ func (n *network) abandon(p *peer, code kafka.ErrorCode) {
 }
 
 // drop gives a connection up that is of no use any more.
-func (n *network) drop(p *peer, code kafka.ErrorCode) {
+func (n *network) drop(p *peer) {
 	if p.conn != 0 {
 		n.env.Close(p.conn)
-		n.disconnect(p, code, false)
+		n.disconnect(p, kafka.NetworkException, false)
+		n.pump(p)
 	}
 }
 
@@ -198,9 +197,7 @@ func (n *network) disconnect(p *peer, code kafka.ErrorCode, withPending bool) {
 	}
 	delete(n.conns, p.conn)
 	p.conn, p.ready, p.versions = 0, false, nil
-	if n.onBroken != nil {
-		n.onBroken()
-	}
+	n.onBroken()
 	for _, c := range ended {
 		c.Done(nil, code)
 	}

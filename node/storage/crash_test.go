@@ -121,6 +121,9 @@ var stories = map[string]func(*story){
 		s.lead(3, 2)
 		s.wait(-1)
 		s.lead(3, 6)
+		s.flush()
+		s.wait(-1)
+		s.lead(3, 1)
 	},
 	"follower append": func(s *story) {
 		s.follow(0, 7)

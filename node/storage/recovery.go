@@ -52,7 +52,7 @@ func (l *Log) recover(o Opening) (Recovery, error) {
 func (r *recoverer) walkSegment(i int, joined bool) error {
 	s := r.segments[i]
 	r.rec.Clean = false
-	if false {
+	if joined && s.base != r.next {
 		r.noteCut(s, 0, fmt.Sprintf("offsets %d to %d are missing before it", r.next, s.base-1))
 		return r.dropFrom(i)
 	}

@@ -176,8 +176,8 @@ func content(t failer, l *Log) (out []record.Batch) {
 	t.Helper()
 	for o := l.LogStart(); o < l.LogEnd(); {
 		buf, err := l.ReadBatches(o, 1<<20)
-		if err != nil {
-			t.Fatalf("read from %d: %v", o, err)
+		if err != nil || len(buf) == 0 {
+			t.Fatalf("read from %d of %d: %d bytes, %v", o, l.LogEnd(), len(buf), err)
 		}
 		for len(buf) > 0 {
 			b, rest, err := record.Next(buf)

@@ -1,0 +1,28 @@
+// Package live is the real driver of a node: it runs the same lanes as the
+// simulator, over threads, sockets, files and clocks.
+//
+//	Post, sockets, timers, fsync workers
+//	        │ input
+//	        ▼
+//	┌─ lane ───────────────────────────────────────────────┐
+//	│ mailbox, timers ─▶ next ─▶ step ─▶ Process ─▶ Env     │   one goroutine
+//	└──────────────────────────────────────────────────────┘
+//	        │ Send, Post, SetTimer, FS, Emit, Exit
+//	        ▼
+//	tcp.Host, other mailboxes, osdisk.Disk, sink
+//
+// What a lane may rely on is what package node promises and the simulator
+// keeps: one callback at a time; Now and Wall sampled once for each; FIFO for
+// each pair of lanes; a cancelled timer never fires; no call for a connection
+// that the lane closed. Mailboxes are unbounded, because a post must not block;
+// what fills them is bounded at the sockets.
+//
+// Everything that a lane can learn passes one of a few places, each a method of
+// lane or env: an input (next), the clocks (next), a draw (env.Rand), what a
+// file answers (laneFS, laneFile). A recording of a node is what they return.
+//
+// Death is Kill, or a lane's Exit. From that instant no lane does anything more:
+// the next operation of a running callback does not return. Connections close,
+// the directory is released, nothing is synced: a kernel would do the same for
+// a process that is gone.
+package live
