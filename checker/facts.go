@@ -55,7 +55,7 @@ func (f *facts) touch(tp kafka.TopicPartition) *partition {
 // sorted lists the partitions by name, so that no order of discovery shows.
 func (f *facts) sorted() []*partition {
 	ps := slices.Clone(f.order)
-	slices.SortFunc(ps, func(a, b *partition) int {
+	slices.SortStableFunc(ps, func(a, b *partition) int {
 		switch {
 		case a.tp.Less(b.tp):
 			return -1

@@ -182,7 +182,7 @@ func byOffset(sends []*send) []*send {
 // sorted lists the readings by partition.
 func (h *history) sorted() []*reading {
 	rs := slices.Clone(h.byTP)
-	slices.SortFunc(rs, func(a, b *reading) int {
+	slices.SortStableFunc(rs, func(a, b *reading) int {
 		if a.tp.Less(b.tp) {
 			return -1
 		}

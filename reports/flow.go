@@ -75,6 +75,15 @@ func (f *flow) client(e *event.Event) {
 	f.at = e.At
 }
 
+// forgetReads leaves out what a client read, because a line of its own says it.
+func (f *flow) forgetReads(client string) {
+	for i := range f.clients {
+		if f.clients[i].name == client {
+			f.clients[i].read = kafka.NoOffset
+		}
+	}
+}
+
 // sum writes the flow as one line, "" if nothing flowed.
 func (f *flow) sum() string {
 	var parts []string

@@ -25,8 +25,8 @@ const (
 	clientHeight  = 34.0
 	axisHeight    = 40.0
 	captionHeight = 30.0
-	decisionRows  = 3
-	faultRows     = 2
+	decisionRows  = 4
+	faultRows     = 4
 	maxClients    = 4
 )
 
@@ -66,7 +66,7 @@ func (p *Picture) place() {
 func (p *Picture) placeMarks(marks []mark, rows int) int {
 	labels := make([]label, len(marks))
 	for i := range marks {
-		labels[i] = label{x: p.scale.place(marks[i].at) + labelIndent, width: p.ruler.width(marks[i].style(), marks[i].text)}
+		labels[i] = label{x: p.scale.place(marks[i].at), width: p.ruler.width(marks[i].style(), marks[i].text)}
 		if marks[i].minor() {
 			labels[i].rank = 1
 		}
@@ -77,9 +77,6 @@ func (p *Picture) placeMarks(marks []mark, rows int) int {
 	}
 	return max(used, 1)
 }
-
-// labelIndent is how far right of its moment a label starts.
-const labelIndent = 4.0
 
 // minor marks give way to others.
 func (m *mark) minor() bool { return m.glyph == glyphISR || m.glyph == glyphFault }

@@ -26,6 +26,12 @@ func TestPlacedLabelsNeverOverlapAndStayInside(t *testing.T) {
 				t.Fatalf("label %d lies outside: %+v", i, a)
 			}
 			for j, b := range labels[:i] {
+				if b.row < 0 {
+					continue
+				}
+				if b.row > a.row && b.x > a.at && b.x < a.at+a.width || a.row > b.row && a.x > b.at && a.x < b.at+b.width {
+					t.Fatalf("the line of label %d or %d crosses the other: %+v %+v", j, i, b, a)
+				}
 				if b.row == a.row && a.at < b.at+b.width && b.at < a.at+a.width {
 					t.Fatalf("labels %d and %d overlap: %+v %+v", j, i, b, a)
 				}
@@ -36,7 +42,7 @@ func TestPlacedLabelsNeverOverlapAndStayInside(t *testing.T) {
 
 func TestALoneLabelIsAlwaysPlacedAtItsMoment(t *testing.T) {
 	labels := []label{{x: 200, width: 80}}
-	if rows := placeLabels(labels, 100, 900, 2); rows != 1 || labels[0].at != 200 || labels[0].row != 0 {
+	if rows := placeLabels(labels, 100, 900, 2); rows != 1 || labels[0].at != 200+labelIndent || labels[0].row != 0 {
 		t.Errorf("got %+v on %d rows", labels[0], rows)
 	}
 }

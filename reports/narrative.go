@@ -128,6 +128,8 @@ func (n *narrator) tell(e *event.Event) {
 	}
 }
 
+const faultWord = "fault: "
+
 func (n *narrator) tellNode(e *event.Event) {
 	switch e.Kind {
 	case event.Died:
@@ -143,7 +145,13 @@ func (n *narrator) tellNode(e *event.Event) {
 	case event.Resumed:
 		n.say(e, rankFault, "%s goes on", nodeName(e.Node))
 	case event.Fault:
-		n.say(e, rankFault, "fault: %s", e.Text)
+		if last := len(n.items) - 1; last >= 0 && n.items[last].at == e.At {
+			if both, ok := bothWays(strings.TrimPrefix(n.items[last].text, faultWord), e.Text); ok {
+				n.items[last].text = faultWord + both
+				return
+			}
+		}
+		n.say(e, rankFault, faultWord+"%s", e.Text)
 	case event.StorageFailed:
 		n.say(e, rankTurn, "the log directory of %s fails: %s", nodeName(e.Node), e.Text)
 	case event.Fenced:
@@ -202,6 +210,7 @@ func (n *narrator) tellClient(e *event.Event) {
 	case event.PollOK:
 		r := n.reading(e)
 		if e.Drained && !r.done {
+			n.flow.forgetReads(e.Client)
 			n.say(e, rankFault, "%s has read %d to %d, the end", e.Client, r.from, e.End)
 			r.done = true
 			return

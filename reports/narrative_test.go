@@ -117,6 +117,19 @@ func TestNarrativeHasWordsForWhatSeldomHappens(t *testing.T) {
 	}
 }
 
+func TestNarrativeTellsACutOfBothDirectionsOnce(t *testing.T) {
+	s := &story{}
+	s.elect(1000, 1, 0, "create", 1, 2)
+	s.role(1100, event.BecameLeader, 1, 0, 0, 0)
+	s.add(2000, event.Fault, 1, func(e *event.Event) { e.Text = "cut 1 -> 2" })
+	s.add(2000, event.Fault, 2, func(e *event.Event) { e.Text = "cut 2 -> 1" })
+	s.add(2000, event.Fault, 1, func(e *event.Event) { e.Text = "cut 1 -> 3" })
+	told := strings.Join(reports.Narrative(s.events, checker.Check(s.events), reports.Options{}), "\n")
+	if strings.Count(told, "cut 1 <-> 2") != 1 || strings.Contains(told, "2 -> 1") || !strings.Contains(told, "cut 1 -> 3") {
+		t.Error(told)
+	}
+}
+
 func TestNarrativeOfManyFindingsTellsTheFirstAndCountsTheRest(t *testing.T) {
 	s := &story{}
 	for i := range kafka.Offset(20) {

@@ -127,19 +127,32 @@ func (b *brush) lane(l lane, name, below string) {
 // marks paints a lane of marks with their labels above.
 func (b *brush) marks(l lane, marks []mark) {
 	y := l.bottom - glyphRow/2 - 1
+	beside := 0.0 // signs of one moment stand side by side
 	for i := range marks {
 		m := &marks[i]
 		x, c := b.scale.place(m.at), ink
+		if beside += 2*glyphSize + 3; i == 0 || marks[i-1].at != m.at {
+			beside = 0
+		}
 		if m.minor() {
 			c = muted
 		}
 		if m.label.row >= 0 {
 			base := l.bottom - glyphRow - labelRow*float64(m.label.row) - 3
-			b.line(0.7, downLine, nil, x, y, x, base-7)
+			b.line(0.7, downLine, nil, x, y, x, lineTop(m, x, base))
 			b.text(m.label.at, base, m.style(), m.text)
 		}
-		b.glyph(m.glyph, x, y, c)
+		b.glyph(m.glyph, x+beside, y, c)
 	}
+}
+
+// lineTop is where the line to a label ends: beside it, or below it if the
+// label had to move left.
+func lineTop(m *mark, x, base float64) float64 {
+	if m.label.at > x {
+		return base - 7
+	}
+	return base + 3
 }
 
 // gaps marks the pieces of the time axis that are shortened.

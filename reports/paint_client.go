@@ -13,7 +13,7 @@ func (b *brush) client(l lane, c *clientTrack) {
 	labels := make([]label, len(c.marks))
 	for i := range c.marks {
 		look := b.look(&c.marks[i])
-		labels[i] = label{x: b.scale.place(c.marks[i].at) + labelIndent, width: b.width(look.style, look.text), rank: look.rank}
+		labels[i] = label{x: b.scale.place(c.marks[i].at), width: b.width(look.style, look.text), rank: look.rank}
 	}
 	placeLabels(labels, laneLeft+4, laneRight-4, 1)
 	drawn := 0.0 // where the last plain tick stands
@@ -80,7 +80,8 @@ func records(f *checker.Finding) string {
 	return "offset " + num(int64(f.Offset))
 }
 
-// lost marks where acknowledged records vanished, over everything else.
+// lost marks when acknowledged records were promised and where they vanished,
+// over everything else; the labels of the lanes say it in words.
 func (b *brush) lost() {
 	for _, f := range b.losses {
 		if f.Acked.Seq > 0 {
@@ -89,22 +90,9 @@ func (b *brush) lost() {
 		}
 		for i, r := range b.tracks.replicas {
 			if r.node == f.Lost.Node {
-				b.vanished(b.panel(i), f)
+				p := b.panel(i)
+				b.glyph(glyphLost, b.scale.place(f.Lost.At), (p.y(f.Offset)+p.y(f.Last+1))/2, lostRed)
 			}
 		}
 	}
-}
-
-// vanished puts the star where a replica lost the record.
-func (b *brush) vanished(p *panel, f *checker.Finding) {
-	x, y := b.scale.place(f.Lost.At), (p.y(f.Offset)+p.y(f.Last+1))/2
-	text := "lost here: " + records(f) + " (event " + num(int64(f.Lost.Seq)) + ")"
-	w := b.width(lostStyle, text)
-	at := x + 13
-	if at+w > laneRight-6 {
-		at = x - 13 - w
-	}
-	b.rect(at-3, y-9, at+w+3, y+6, paper)
-	b.text(at, y+3, lostStyle, text)
-	b.glyph(glyphLost, x, y, lostRed)
 }

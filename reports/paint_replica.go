@@ -231,18 +231,30 @@ func (p *panel) isrBar() {
 	p.textRight(laneLeft-6, y1, style{size: 9, color: muted}, "ISR")
 }
 
-// labels writes cuts and reigns above the log.
-func (p *panel) labels() {
-	marks := slices.Clone(p.r.marks) // one for each cut
+// marks are the cuts, in order, then the reigns. What lost or sealed the loss
+// of an acknowledged record says so.
+func (p *panel) marks() []mark {
+	marks := slices.Clone(p.r.marks)
 	for _, s := range p.r.leads {
-		m := mark{at: s.from, glyph: glyphElection, text: "leads e" + num(int64(s.epoch))}
+		marks = append(marks, mark{at: s.from, glyph: glyphElection, text: "leads e" + num(int64(s.epoch))})
+	}
+	for i := range marks {
+		m := &marks[i]
 		for _, f := range p.losses {
-			if f.Sealed.Node == p.r.node && f.Sealed.At == s.from {
+			if f.Sealed.Node == p.r.node && f.Sealed.At == m.at && m.glyph == glyphElection {
 				m.text, m.lost = m.text+" without "+records(f), true
 			}
+			if f.Lost.Node == p.r.node && f.Lost.At == m.at && (m.glyph == glyphCut || f.Lost.Seq == f.Sealed.Seq) {
+				m.text, m.lost = m.text+", lost here: "+records(f)+" (event "+num(int64(f.Lost.Seq))+")", true
+			}
 		}
-		marks = append(marks, m)
 	}
+	return marks
+}
+
+// labels writes cuts and reigns above the log.
+func (p *panel) labels() {
+	marks := p.marks()
 	p.placeMarks(marks, replicaRows)
 	for i := range marks {
 		m := &marks[i]

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,21 @@ func nodeName(n kafka.BrokerID) string {
 		return "controller " + num(int64(n))
 	}
 	return "broker " + num(int64(n))
+}
+
+// bothWays joins a fault of one direction with the same one of the other:
+// cut 1 -> 2 and cut 2 -> 1 are cut 1 <-> 2.
+func bothWays(a, b string) (string, bool) {
+	there, back := strings.Fields(a), strings.Fields(b)
+	n := len(there)
+	if n < 4 || len(back) != n || there[n-2] != "->" || back[n-2] != "->" || there[n-3] != back[n-1] || there[n-1] != back[n-3] {
+		return "", false
+	}
+	if !slices.Equal(there[:n-3], back[:n-3]) {
+		return "", false
+	}
+	there[n-2] = "<->"
+	return strings.Join(there, " "), true
 }
 
 func words(s string) []string { return strings.Fields(s) }

@@ -24,7 +24,13 @@ const (
 // One seed gives one plan on every machine.
 func Random(seed uint64) *plan.Plan {
 	g := &generator{pcg: rand.NewPCG(seed, 0x7469646d61726b), down: map[kafka.BrokerID]time.Duration{}}
-	return g.plan(seed)
+	drawn := g.plan(seed)
+	// Read back from its text, a plan has the line numbers that a user sees.
+	p, err := plan.Parse(drawn.Name, drawn.String())
+	if err != nil {
+		panic("the random plan is not valid: " + err.Error())
+	}
+	return p
 }
 
 // generator draws a plan. Zero stands for the calm choice in every draw.
@@ -156,6 +162,8 @@ func (g *generator) mend() {
 	var all []kafka.BrokerID
 	for b := kafka.BrokerID(1); int(b) <= g.brokers; b++ {
 		all = append(all, b)
+		// A crash may have struck after the start that was to mend it.
+		g.add(plan.Step{At: -1, Verb: plan.VerbStart, Node: b})
 	}
 	for part := range g.p.Steps[0].Partitions {
 		g.add(plan.Step{At: -1, Verb: plan.VerbWait, For: settleWithin,

@@ -125,6 +125,16 @@ func TestStepCarriesWhatItsLineSays(t *testing.T) {
 	}
 }
 
+func TestTopicHasThreeReplicasOrAsManyAsThereAreBrokersUnlessGiven(t *testing.T) {
+	for text, want := range map[string]int16{
+		"topic t\n": 3, "cluster brokers=2\ntopic t\n": 2, "cluster brokers=5\ntopic t\n": 3, "topic t replicas=1\n": 1, "topic t assignment=1,2\n": 0,
+	} {
+		if got := parse(t, text).Steps[0].Replicas; got != want {
+			t.Errorf("%q: %d replicas", text, got)
+		}
+	}
+}
+
 func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
 	const head = "topic t\nproducer p\nconsumer c\n" // three lines
 	for line, want := range map[string]string{

@@ -72,12 +72,18 @@ func firstErr(errs ...error) error {
 	return nil
 }
 
+// usualReplicas is the replication factor of a topic that names none.
+const usualReplicas = 3
+
 func (n *names) topic(s *Step) error {
 	if _, ok := n.topics[s.Topic]; ok {
 		return fmt.Errorf("the topic %q is created twice", s.Topic)
 	}
 	if int(s.Replicas) > n.plan.Cluster.Brokers {
 		return fmt.Errorf("%d replicas need as many brokers: the cluster has %d", s.Replicas, n.plan.Cluster.Brokers)
+	}
+	if s.Replicas == 0 && len(s.Assignment) == 0 {
+		s.Replicas = int16(min(usualReplicas, n.plan.Cluster.Brokers))
 	}
 	for _, ids := range s.Assignment {
 		for i, id := range ids {

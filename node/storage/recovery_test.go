@@ -11,13 +11,13 @@ import (
 	"tidemark/model/record"
 )
 
-// fill makes a flushed log of 12 batches of one record in epoch 2, four to a
+// fill makes a flushed log of 15 batches of one record in epoch 2, five to a
 // segment, and ends its life by a kill.
 func fill(t *testing.T) *world {
 	t.Helper()
 	w, l := newLog(t)
-	lead(t, l, 2, 12)
-	if len(l.segments) != 3 || l.segments[1].base != 4 || l.segments[2].base != 8 {
+	lead(t, l, 2, 15)
+	if len(l.segments) != 3 || l.segments[1].base != 5 || l.segments[2].base != 10 {
 		t.Fatalf("%d segments, the second from %d", len(l.segments), l.segments[1].base)
 	}
 	l.Flush(nil)
@@ -28,8 +28,8 @@ func fill(t *testing.T) *world {
 
 const (
 	firstSegment  = dir + "/00000000000000000000"
-	secondSegment = dir + "/00000000000000000004"
-	thirdSegment  = dir + "/00000000000000000008"
+	secondSegment = dir + "/00000000000000000005"
+	thirdSegment  = dir + "/00000000000000000010"
 )
 
 // edit opens a file for a change by hand.
@@ -67,7 +67,7 @@ func shorten(n int64) func(disk.File) error {
 func size(b record.Batch) int64 { return int64(len(b)) }
 
 func TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft(t *testing.T) {
-	one := size(batch(1000, "value at 0"))
+	one, late := size(batch(1000, "value at 0")), size(batch(1000, "value at 10"))
 	for _, c := range []struct {
 		name   string
 		file   string
@@ -76,13 +76,13 @@ func TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft(t *testing.T) {
 		pos    int64
 		reason string
 	}{
-		{"torn tail", thirdSegment, shorten(3), 11, 3 * one, "truncated record batch"},
-		{"torn header", thirdSegment, shorten(one - 5), 11, 3 * one, "truncated record batch"},
-		{"zeros after the tail", thirdSegment, write(make([]byte, 64), 4*one), 12, 4 * one, "length is 0"},
-		{"damage in the middle", secondSegment, write([]byte{0xff}, one+70), 5, one, "CRC"},
+		{"torn tail", thirdSegment, shorten(3), 14, 4 * late, "truncated record batch"},
+		{"torn header", thirdSegment, shorten(late - 5), 14, 4 * late, "truncated record batch"},
+		{"zeros after the tail", thirdSegment, write(make([]byte, 64), 5*late), 15, 5 * late, "length is 0"},
+		{"damage in the middle", secondSegment, write([]byte{0xff}, one+70), 6, one, "CRC"},
 		{"damage at the start", firstSegment, write([]byte{0xff}, 40), 0, 0, "CRC"},
-		{"an old tail of an older epoch", thirdSegment, write(replica(12, 1, 1000, "stale"), 4*one), 12, 4 * one, "leader epoch 1 follows epoch 2"},
-		{"an old tail of older offsets", thirdSegment, write(replica(9, 3, 1000, "stale"), 4*one), 12, 4 * one, "offsets 9 to 9 follow offset 11"},
+		{"an old tail of an older epoch", thirdSegment, write(replica(15, 1, 1000, "stale"), 5*late), 15, 5 * late, "leader epoch 1 follows epoch 2"},
+		{"an old tail of older offsets", thirdSegment, write(replica(13, 3, 1000, "stale"), 5*late), 15, 5 * late, "offsets 13 to 13 follow offset 14"},
 	} {
 		w := fill(t)
 		w.edit(c.file+logSuffix, c.change)
@@ -102,18 +102,18 @@ func TestRecoveryDropsWhatFollowsALostSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, rec := w.open(false, 0, 0)
-	if l.LogEnd() != 4 || rec.CutAt != 4 || rec.Reason != "offsets 4 to 7 are missing before it" || rec.CutFile != thirdSegment+logSuffix {
+	if l.LogEnd() != 5 || rec.CutAt != 5 || rec.Reason != "offsets 5 to 9 are missing before it" || rec.CutFile != thirdSegment+logSuffix {
 		t.Fatalf("log end %d, %+v", l.LogEnd(), rec)
 	}
 	names, _ := w.fs.List(dir)
-	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "00000000000000000004") }) {
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "00000000000000000005") }) {
 		t.Fatalf("indexes without a log stay: %v", names)
 	}
 	audit(t, l)
 }
 
 func TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint(t *testing.T) {
-	for point, end := range map[kafka.Offset]kafka.Offset{3: 1, 4: 12, 7: 12, 11: 12} {
+	for point, end := range map[kafka.Offset]kafka.Offset{4: 1, 5: 15, 9: 15, 14: 15} {
 		w := fill(t)
 		w.edit(firstSegment+logSuffix, write([]byte{0xff}, 150)) // in the second batch
 		if l, _ := w.open(false, point, 0); l.LogEnd() != end {
@@ -124,11 +124,11 @@ func TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint(t *testing.T) {
 
 func TestACleanStartTrustsTheFiles(t *testing.T) {
 	w, l := newLog(t)
-	lead(t, l, 2, 12)
+	lead(t, l, 2, 15)
 	stop(t, w, l)
 	w.edit(secondSegment+logSuffix, write([]byte{0xff}, 70))
 	l, rec := w.open(true, 0, 0)
-	if l.LogEnd() != 12 || !rec.Clean || l.RecoveryPoint() != 12 || rec.End != 12 {
+	if l.LogEnd() != 15 || !rec.Clean || l.RecoveryPoint() != 15 || rec.End != 15 {
 		t.Fatalf("log end %d, recovery point %d, %+v", l.LogEnd(), l.RecoveryPoint(), rec)
 	}
 }
@@ -141,11 +141,11 @@ func TestAMissingOrOddIndexIsRebuiltEvenAfterACleanStop(t *testing.T) {
 		"beyond the log": func(w *world) { w.edit(secondSegment+indexSuffix, write([]byte{0x7f}, 4)) },
 	} {
 		w, l := newLog(t)
-		lead(t, l, 2, 12)
+		lead(t, l, 2, 15)
 		stop(t, w, l)
 		change(w)
-		l, rec := w.open(true, 12, 0)
-		if rec.Clean || rec.CutAt != kafka.NoOffset || l.LogEnd() != 12 {
+		l, rec := w.open(true, 15, 0)
+		if rec.Clean || rec.CutAt != kafka.NoOffset || l.LogEnd() != 15 {
 			t.Errorf("%s: log end %d, %+v", name, l.LogEnd(), rec)
 		}
 		audit(t, l)
@@ -155,7 +155,7 @@ func TestAMissingOrOddIndexIsRebuiltEvenAfterACleanStop(t *testing.T) {
 func TestALogThatEndsBeforeItsStartBeginsAnew(t *testing.T) {
 	w := fill(t)
 	l, rec := w.open(false, 0, 30)
-	if l.LogStart() != 30 || l.LogEnd() != 30 || rec.CutAt != 30 || rec.Reason != "the log ends at 12, before its start" {
+	if l.LogStart() != 30 || l.LogEnd() != 30 || rec.CutAt != 30 || rec.Reason != "the log ends at 15, before its start" {
 		t.Fatalf("log %d to %d, %+v", l.LogStart(), l.LogEnd(), rec)
 	}
 	audit(t, l)

@@ -1,0 +1,169 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// take takes the next event in.
+func (t *tracks) take(e *event.Event) {
+	if e.Topic == "" {
+		t.takeNode(e)
+		return
+	}
+	if e.TP() != t.tp {
+		return
+	}
+	switch e.Kind {
+	case event.Elected, event.ISRChanged:
+		t.takeDecision(e)
+	case event.SendOK, event.SendFail, event.SendUnknown, event.PollOK, event.PositionReset:
+		t.takeClient(e)
+	default:
+		t.takeReplica(e)
+	}
+}
+
+// takeNode takes in what befalls a whole node, once the partition exists.
+func (t *tracks) takeNode(e *event.Event) {
+	if len(t.decisions) == 0 {
+		return
+	}
+	r := t.find(e.Node)
+	switch e.Kind {
+	case event.Died:
+		how, _, _ := strings.Cut(e.Text, " ")
+		t.fault(e, glyphDeath, how+" "+nodeName(e.Node))
+		if r != nil {
+			r.close(e.At)
+			r.down = append(r.down, span{from: e.At, to: -1, text: "down: " + how})
+			r.points = append(r.points, point{e.At, kafka.NoOffset, kafka.NoOffset})
+		}
+	case event.Boot:
+		t.fault(e, glyphStart, "start "+nodeName(e.Node))
+		if r != nil {
+			closeSpan(r.down, e.At)
+		}
+	case event.Paused:
+		t.fault(e, glyphFault, "pause "+nodeName(e.Node))
+		if r != nil {
+			r.down = append(r.down, span{from: e.At, to: -1, text: "paused"})
+		}
+	case event.Resumed:
+		t.fault(e, glyphFault, "resume "+nodeName(e.Node))
+		if r != nil {
+			closeSpan(r.down, e.At)
+		}
+	case event.Fault:
+		t.fault(e, glyphFault, e.Text)
+	}
+}
+
+func (t *tracks) fault(e *event.Event, g glyph, text string) {
+	if n := len(t.faults); n > 0 && t.faults[n-1].at == e.At {
+		if both, ok := bothWays(t.faults[n-1].text, text); ok {
+			t.faults[n-1].text = both
+			return
+		}
+	}
+	t.faults = append(t.faults, mark{at: e.At, glyph: g, text: text})
+	t.instants = append(t.instants, instant{e.At, true})
+}
+
+func (t *tracks) takeDecision(e *event.Event) {
+	for _, b := range e.ISR {
+		t.replica(b)
+	}
+	for _, r := range t.replicas {
+		in, open := slices.Contains(e.ISR, r.node), len(r.isr) > 0 && r.isr[len(r.isr)-1].to < 0
+		if in && !open {
+			r.isr = append(r.isr, span{from: e.At, to: -1})
+		}
+		if !in && open {
+			closeSpan(r.isr, e.At)
+		}
+	}
+	isr := "ISR " + ids(e.ISR)
+	if e.Kind == event.Elected {
+		leader := "no leader"
+		if e.Peer != kafka.NoBroker {
+			leader = "leader " + num(int64(e.Peer))
+		}
+		t.decisions = append(t.decisions, mark{at: e.At, glyph: glyphElection, text: "e" + num(int64(e.Epoch)) + " " + leader + " (" + e.Text + "), " + isr})
+	} else {
+		t.decisions = append(t.decisions, mark{at: e.At, glyph: glyphISR, text: isr})
+	}
+	t.instants = append(t.instants, instant{e.At, true})
+}
+
+func (t *tracks) takeClient(e *event.Event) {
+	if e.Client == "" || e.Kind == event.PositionReset && e.Text == "assign" {
+		return
+	}
+	i := slices.IndexFunc(t.clients, func(c *clientTrack) bool { return c.name == e.Client })
+	if i < 0 {
+		i = len(t.clients)
+		t.clients = append(t.clients, &clientTrack{name: e.Client})
+	}
+	c := t.clients[i]
+	m := clientMark{at: e.At, seq: e.Seq, kind: e.Kind, offset: e.Offset, drained: e.Drained}
+	switch e.Kind {
+	case event.PollOK:
+		if e.End == e.Offset && !e.Drained {
+			return
+		}
+		m.text = "reads " + num(int64(e.Offset)) + "–" + num(int64(e.End))
+		if n := len(c.marks); n > 0 && e.End == e.Offset && c.marks[n-1].kind == event.PollOK {
+			return // still at the end
+		}
+	case event.PositionReset:
+		m.text = "reset " + num(int64(e.Offset)) + "→" + num(int64(e.End)) + " (" + e.Text + ")"
+	case event.SendFail, event.SendUnknown:
+		m.text = e.Code.String()
+	}
+	c.marks = append(c.marks, m)
+	t.instants = append(t.instants, instant{e.At, e.Kind != event.SendOK})
+}
+
+func (t *tracks) takeReplica(e *event.Event) {
+	key := true
+	switch e.Kind {
+	case event.BecameLeader:
+		r := t.replica(e.Node)
+		closeSpan(r.leads, e.At)
+		r.leads = append(r.leads, span{from: e.At, to: -1, epoch: e.Epoch})
+		r.put(e.At, e.End, e.HighWatermark)
+	case event.BecameFollower:
+		r := t.replica(e.Node)
+		closeSpan(r.leads, e.At)
+		r.put(e.At, e.End, e.HighWatermark)
+	case event.Appended:
+		t.replica(e.Node).put(e.At, e.End, kafka.NoOffset)
+		key = false
+	case event.HighWatermarkMoved:
+		t.replica(e.Node).put(e.At, kafka.NoOffset, e.HighWatermark)
+		key = false
+	case event.Truncated:
+		r := t.replica(e.Node)
+		r.put(e.At, e.End, min(r.last().hw, e.End))
+		if e.Offset != e.End {
+			r.cuts = append(r.cuts, cutMark{e.At, e.Offset, e.End})
+			r.marks = append(r.marks, mark{at: e.At, glyph: glyphCut, text: "truncates " + num(int64(e.Offset)) + "→" + num(int64(e.End)) + " (" + e.Text + ")"})
+		}
+	case event.Recovered:
+		r := t.replica(e.Node)
+		known := r.known()
+		r.put(e.At, e.End, kafka.NoOffset)
+		if e.End < known {
+			r.cuts = append(r.cuts, cutMark{e.At, known, e.End})
+			r.marks = append(r.marks, mark{at: e.At, glyph: glyphCut, text: "comes back with " + num(int64(e.End)) + " of " + num(int64(known))})
+		}
+	default:
+		return
+	}
+	t.top = max(t.top, e.End)
+	t.instants = append(t.instants, instant{e.At, key})
+}
