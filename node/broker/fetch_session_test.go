@@ -9,6 +9,7 @@ import (
 	"tidemark/model/kafka"
 	"tidemark/node"
 	"tidemark/node/metadata"
+	"tidemark/node/replica"
 )
 
 // openSession starts a fetch session over two partitions and returns its id.
@@ -90,6 +91,20 @@ func TestIncrementalFetchTellsOnlyWhatIsNew(t *testing.T) {
 func (b *bench) produceOn(conn node.ConnID, partition int32, batch []byte) {
 	b.t.Helper()
 	b.request(node.Router, conn, produceRequest(1, map[int32][]byte{partition: batch}))
+}
+
+func TestPartitionIsToldAgainAfterADivergence(t *testing.T) {
+	good := fetchResult{FetchResult: replica.FetchResult{HighWatermark: 5, Diverging: replica.EpochEnd{Epoch: kafka.NoEpoch}}}
+	diverging := fetchResult{FetchResult: replica.FetchResult{HighWatermark: 5, Diverging: replica.EpochEnd{Epoch: 1, End: 3}}}
+	p := &sessionPart{toldHW: kafka.NoOffset}
+	for i, step := range []struct {
+		result fetchResult
+		want   bool
+	}{{good, true}, {good, false}, {diverging, true}, {good, true}, {good, false}} {
+		if got := p.tell(&step.result); got != step.want {
+			t.Errorf("step %d: told %v, want %v", i, got, step.want)
+		}
+	}
 }
 
 func TestForgottenPartitionsLeaveTheSession(t *testing.T) {

@@ -309,7 +309,8 @@ func TestAlterPartitionHasOneRequestInFlightWithAllThatWaits(t *testing.T) {
 	}
 	b.answer(node.Lifecycle, altered(first, kafka.None))
 	second, _ := take[*kmsg.AlterPartitionRequest](b, node.Lifecycle)
-	if len(second.Topics) != 1 || len(second.Topics[0].Partitions) != 2 {
+	if len(second.Topics) != 1 || len(second.Topics[0].Partitions) != 2 ||
+		second.Topics[0].Partitions[0].Partition != 1 || second.Topics[0].Partitions[1].Partition != 2 {
 		t.Errorf("second request has %+v, want partitions 1 and 2", second.Topics)
 	}
 	answers := postedTo[alteredPost](b, node.Data(0))

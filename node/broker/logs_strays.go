@@ -68,7 +68,7 @@ func (l *logs) isStray(dir string, tp kafka.TopicPartition, image *metadata.Imag
 		return false, err
 	}
 	topic, known := image.TopicByID(id)
-	if !found || !known || topic.Name != tp.Topic || int(tp.Partition) >= len(topic.Partitions) {
+	if !found || !known || int(tp.Partition) >= len(topic.Partitions) {
 		return true, nil
 	}
 	return !slices.Contains(topic.Partitions[tp.Partition].Replicas, l.cfg.ID), nil

@@ -210,7 +210,7 @@ func TestAfterACrashTheLogIsAPrefixWithEverythingFlushed(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			for n, more := 1, true; more; n++ {
-				for _, d := range deaths(12) {
+				for _, d := range deaths(6) {
 					for _, walkAll := range []bool{true, false} {
 						var s *story
 						s, more = live(t, tell, n, d)
@@ -231,7 +231,7 @@ func TestAfterACrashTheLogIsAPrefixWithEverythingFlushed(t *testing.T) {
 // next life trust segments that the truncation was removing.
 func TestAfterACrashInATruncationWhatIsFoundIsOld(t *testing.T) {
 	for n, more := 1, true; more; n++ {
-		for _, d := range deaths(12) {
+		for _, d := range deaths(6) {
 			var s *story
 			s, more = live(t, stories["truncate"], n, d)
 			l, rec := s.w.open(false, s.point, 0)
@@ -258,9 +258,9 @@ func isPart(line, found []string) bool {
 func TestARecoveryMayCrashAsWell(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
-			for _, first := range deaths(3)[1:] {
+			for _, first := range deaths(2)[1:] {
 				for n, more := 1, true; more; n++ {
-					for _, second := range deaths(3) {
+					for _, second := range deaths(2) {
 						s, _ := live(t, tell, 0, first)
 						s.w.crashAt = n
 						more = s.w.until(func() {

@@ -138,7 +138,7 @@ func TestAMissingOrOddIndexIsRebuiltEvenAfterACleanStop(t *testing.T) {
 		"missing":        func(w *world) { w.fs.Remove(secondSegment + indexSuffix) },
 		"odd size":       func(w *world) { w.edit(secondSegment+indexSuffix, shorten(1)) },
 		"odd time index": func(w *world) { w.edit(secondSegment+timeSuffix, shorten(1)) },
-		"beyond the log": func(w *world) { w.edit(secondSegment+indexSuffix, write([]byte{0x7f}, 4)) },
+		"beyond the log": func(w *world) { w.edit(secondSegment+indexSuffix, write([]byte{0x7f}, -4)) },
 	} {
 		w, l := newLog(t)
 		lead(t, l, 2, 15)
