@@ -20,6 +20,9 @@ import (
 // notes.
 type lostWrite struct {
 	tally
+	// Of the partition at hand: its last drained read, the sends that no read
+	// covers, and the losses of what was not promised.
+	drained      *poll
 	unseen, weak []*send
 }
 
@@ -27,7 +30,7 @@ func (*lostWrite) name() string { return "lost-write" }
 
 func (l *lostWrite) finish(f *facts, r *Report) {
 	for _, rd := range f.history.sorted() {
-		l.unseen, l.weak = l.unseen[:0], l.weak[:0]
+		l.drained, l.unseen, l.weak = rd.lastDrained(), l.unseen[:0], l.weak[:0]
 		sends := byOffset(rd.acked)
 		cover := rd.lastCover(sends)
 		elsewhere := seenAt(rd)
@@ -50,7 +53,7 @@ func (l *lostWrite) finish(f *facts, r *Report) {
 // judge decides one acknowledged send; p is the last poll that covers it.
 func (l *lostWrite) judge(f *facts, rd *reading, s *send, p *poll) (Finding, bool) {
 	l.due = l.due || s.promised()
-	if d := rd.lastDrained(); d != nil && d.seq > s.done && d.end <= s.offset && (p == nil || p.seq < d.seq) {
+	if d := l.drained; d != nil && d.seq > s.done && d.end <= s.offset && (p == nil || p.seq < d.seq) {
 		if part := f.partition(rd.tp); part != nil && part.gone(s) {
 			return l.missing(f, rd, s, d, fmt.Sprintf("%s read to the end, offset %d, and did not reach it (event %d)", d.client, d.end, d.seq))
 		}
@@ -147,13 +150,12 @@ func (l *lostWrite) remarks(rd *reading, r *Report) {
 		r.Notes = append(r.Notes, Note{l.name(), s.done, fmt.Sprintf("%s: %s acknowledged with acks=%d %s gone, the first one %s at offset %d: never promised",
 			rd.tp, count(n, "record"), s.acks, isAre(n), s.what(), s.offset)})
 	}
-	drained := rd.lastDrained()
 	stuck, late := 0, 0
 	var first *send
 	for _, s := range l.unseen {
 		switch {
 		case !s.promised():
-		case drained != nil && drained.seq > s.done:
+		case l.drained != nil && l.drained.seq > s.done:
 			if stuck++; stuck == 1 {
 				first = s
 			}
@@ -163,7 +165,7 @@ func (l *lostWrite) remarks(rd *reading, r *Report) {
 	}
 	if stuck > 0 {
 		r.Unknown = append(r.Unknown, fmt.Sprintf("unseen: %s: %s acknowledged with acks=all, the first one %s at offset %d, not reached by a read to the end (event %d)",
-			rd.tp, count(stuck, "record"), first.what(), first.offset, drained.seq))
+			rd.tp, count(stuck, "record"), first.what(), first.offset, l.drained.seq))
 	}
 	if late > 0 {
 		r.Notes = append(r.Notes, Note{"unseen", 0, fmt.Sprintf("%s: %s acknowledged with acks=all %s not read before the run ended", rd.tp, count(late, "record"), wasWere(late))})

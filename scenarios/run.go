@@ -129,7 +129,7 @@ type execution struct {
 	opts    Options
 	world   *sim.World
 	checker *checker.Checker
-	events  []event.Event
+	events  trace
 	open    int // sends without an outcome
 }
 
@@ -145,7 +145,7 @@ func newExecution(p *plan.Plan, o Options) *execution {
 }
 
 func (x *execution) observe(e *event.Event) {
-	x.events = append(x.events, *e)
+	x.events.add(e)
 	x.checker.Observe(e)
 	switch e.Kind {
 	case event.SendInvoke:
@@ -173,6 +173,6 @@ func (x *execution) finish() *Result {
 		x.world.Checkpoint()
 		x.world.Audit()
 	}
-	return &Result{Seed: x.opts.Seed, Rules: x.opts.Rules, Events: x.events, Report: x.checker.Report(),
+	return &Result{Seed: x.opts.Seed, Rules: x.opts.Rules, Events: x.events.all(), Report: x.checker.Report(),
 		Digest: x.world.Digest(), Stats: x.world.Stats(), Simulated: time.Duration(x.world.Now()), Failure: failure}
 }

@@ -36,6 +36,7 @@ type bench struct {
 
 	events []event.Event
 	exit   string
+	broken bool // the device refuses every write
 }
 
 type benchLane struct {
@@ -93,7 +94,7 @@ func newBench(t *testing.T, cfg Config, d *simdisk.Disk, lanes ...node.Lane) *be
 	for _, lane := range lanes {
 		l := &benchLane{bench: b, lane: lane, process: laneProcess(cfg, lane), dialed: map[node.ConnID]string{}}
 		if lane != node.Router && lane != node.Lifecycle {
-			l.fs = d.View(lane.String(), diskHost{l})
+			l.fs = brittleFS{d.View(lane.String(), diskHost{l}), b}
 		}
 		b.lanes = append(b.lanes, l)
 	}
@@ -352,3 +353,31 @@ func (h diskHost) Complete(t disk.Token, at int64, s simdisk.Sync) {
 }
 
 func (e mail) String() string { return fmt.Sprintf("%v→%v %T", e.from, e.to, e.msg) }
+
+// brittleFS is a view whose device may break.
+type brittleFS struct {
+	disk.FS
+	b *bench
+}
+
+func (fs brittleFS) Open(name string) (disk.File, error)   { return fs.brittle(fs.FS.Open(name)) }
+func (fs brittleFS) Create(name string) (disk.File, error) { return fs.brittle(fs.FS.Create(name)) }
+
+func (fs brittleFS) brittle(f disk.File, err error) (disk.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return brittleFile{f, fs.b}, nil
+}
+
+type brittleFile struct {
+	disk.File
+	b *bench
+}
+
+func (f brittleFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.b.broken {
+		return 0, disk.ErrIO
+	}
+	return f.File.WriteAt(p, off)
+}

@@ -28,6 +28,7 @@ type channel struct {
 	last   int32       // correlation id of the last request sent
 	calls  []*call     // oldest first; the first is in flight if sent
 	sent   bool
+	closed bool
 	timer  node.TimerID // of the attempt, the back-off or the first call's deadline; 0: none
 }
 
@@ -52,6 +53,9 @@ func newChannel(env node.Env, timers *node.Timers, clientID string, attempt, pat
 // send queues req; done runs once, with the answer, or with nil when it was
 // given up.
 func (c *channel) send(req kmsg.Request, done func(kmsg.Response)) {
+	if c.closed {
+		return
+	}
 	w := &call{request: req, done: done}
 	if c.patience > 0 {
 		w.deadline = c.env.Now() + c.patience
@@ -152,8 +156,10 @@ func (c *channel) hangUp() {
 	c.conn, c.sent = 0, false
 }
 
-// close drops everything: no continuation runs afterwards.
+// close drops everything, also what is sent later: no continuation runs
+// afterwards.
 func (c *channel) close() {
+	c.closed = true
 	c.stopTimer()
 	c.hangUp()
 	c.calls = nil

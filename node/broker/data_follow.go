@@ -23,7 +23,6 @@ type link struct {
 	timeout node.TimerID // of the request in flight
 	wake    node.TimerID // for wakeAt, the end of the earliest back-off; 0: none
 	wakeAt  time.Duration
-	held    bool // a cut waits for its checkpoint
 }
 
 // followerClient is the client id of a fetcher, as Kafka's threads have it.

@@ -6,9 +6,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/disk/simdisk"
+	"tidemark/model/event"
 	"tidemark/model/kafka"
 	"tidemark/model/record"
 	"tidemark/node"
+	"tidemark/node/metadata"
 )
 
 // client is the connection on which the tests' requests come.
@@ -138,5 +140,79 @@ func TestPartitionsOfATopicGoRoundTheLanes(t *testing.T) {
 				t.Errorf("%d lanes: data-%d has %d of %d partitions", lanes, lane, n, 4*lanes)
 			}
 		}
+	}
+}
+
+// dataBench is the data lane alone; the test plays the others.
+func dataBench(t *testing.T, first imagePost) *bench {
+	t.Helper()
+	b := newBench(t, testConfig(1), simdisk.New(), node.Data(0))
+	b.post(node.Quorum, node.Data(0), first)
+	b.post(node.Logs, node.Data(0), loadPost{})
+	return b
+}
+
+func TestDiskErrorIsAnsweredWithStorageErrorAndTakesTheNodeOffline(t *testing.T) {
+	c := newCluster(1)
+	c.topic(1, 1, 1)
+	b := dataBench(t, c.whole())
+	b.broken = true
+	for id := workID(1); id <= 2; id++ {
+		b.post(node.Router, node.Data(0), producePost{ID: id, Acks: 1, Parts: []producePart{{TP: orders(0), Batch: batchOf("a")}}})
+		answers := postedTo[producedPost](b, node.Router)
+		if got := answers[len(answers)-1]; got.ID != id || got.Results[0].Code != kafka.KafkaStorageError {
+			t.Errorf("answer %+v, want KAFKA_STORAGE_ERROR", got)
+		}
+	}
+	if n := len(b.saw(event.StorageFailed)); n != 1 {
+		t.Errorf("the directory failed %d times, want once", n)
+	}
+	if got := postedTo[offlinePost](b, node.Lifecycle); len(got) != 1 {
+		t.Fatalf("lifecycle was told %v", got)
+	}
+	life := newBench(t, testConfig(1), simdisk.New(), node.Lifecycle)
+	life.post(node.Data(0), node.Lifecycle, postedTo[offlinePost](b, node.Lifecycle)[0])
+	if life.exit == "" || life.exit == cleanExit {
+		t.Errorf("exit %q, want the disk's error", life.exit)
+	}
+}
+
+func TestNoLogIsOpenedBeforeBothImageAndCheckpointsAreThere(t *testing.T) {
+	c := newCluster(1)
+	c.topic(1, 1, 1)
+	for name, first := range map[string]any{"image first": c.whole(), "checkpoints first": loadPost{}} {
+		b := newBench(t, testConfig(1), simdisk.New(), node.Data(0))
+		b.post(node.Quorum, node.Data(0), first)
+		if n := len(b.disk.Paths(cachedSide)); n != 0 || len(postedTo[appliedPost](b, node.Lifecycle)) != 0 {
+			t.Errorf("%s: %d files, applied %v", name, n, postedTo[appliedPost](b, node.Lifecycle))
+		}
+		b.post(node.Quorum, node.Data(0), loadPost{})
+		b.post(node.Quorum, node.Data(0), c.whole())
+		if n := len(b.saw(event.BecameLeader)); n == 0 {
+			t.Errorf("%s: not leading after both", name)
+		}
+	}
+}
+
+func TestDeltaIsAppliedInOrderOfRemovalsLeadersFollowers(t *testing.T) {
+	c := newCluster(2)
+	c.topic(3, 1, 1, 2)
+	b := dataBench(t, c.whole())
+	b.events = nil
+	b.post(node.Quorum, node.Data(0), c.commit(
+		metadata.PartitionChange{PartitionID: 0, TopicID: ordersID, Leader: 2, RecoveryState: metadata.KeepRecoveryState},
+		metadata.PartitionChange{PartitionID: 1, TopicID: ordersID, Leader: 1, RecoveryState: metadata.KeepRecoveryState},
+		metadata.PartitionChange{PartitionID: 2, TopicID: ordersID, Leader: 2, ISR: []kafka.BrokerID{2}, Replicas: []kafka.BrokerID{2}, RecoveryState: metadata.KeepRecoveryState}))
+	var order []event.Kind
+	for _, e := range b.events {
+		if e.Kind == event.BecameLeader || e.Kind == event.BecameFollower {
+			order = append(order, e.Kind)
+		}
+	}
+	if len(order) != 2 || order[0] != event.BecameLeader || order[1] != event.BecameFollower {
+		t.Errorf("roles in order %v, want the new leader before the follower", order)
+	}
+	if lane := b.lane(node.Data(0)).process.(*dataLane); lane.hosted[orders(2)] != nil || len(lane.order) != 2 {
+		t.Errorf("hosted %v after the replica left", lane.order)
 	}
 }

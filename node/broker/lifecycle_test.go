@@ -250,8 +250,12 @@ func TestStopAsksForAShutdownAndEndsTheServiceWhenItIsGranted(t *testing.T) {
 			t.Errorf("%v was told to close: %v", lane, got)
 		}
 	}
-	if b.exit != "" {
-		t.Fatalf("exit %q before the marker is written", b.exit)
+	n := b.sentCount(node.Lifecycle)
+	b.post(node.Data(0), node.Lifecycle, alterPost{proposal(0)})
+	b.post(node.Router, node.Lifecycle, forwardPost{ID: 1, Request: &node.Message{Request: kmsg.NewPtrCreateTopicsRequest()}})
+	b.advance(time.Minute)
+	if b.exit != "" || b.sentCount(node.Lifecycle) != n {
+		t.Fatalf("exit %q, %d requests before the marker is written", b.exit, b.sentCount(node.Lifecycle)-n)
 	}
 	b.post(node.Logs, node.Lifecycle, cleanPost{})
 	if b.exit != cleanExit {

@@ -314,3 +314,42 @@ func TestKilledLeaderIsReplacedAndItsRecordsStay(t *testing.T) {
 		t.Errorf("the ISR has %d members after the return, want 3", isr)
 	}
 }
+
+func TestCombinedNodeServesAloneAndStopsClean(t *testing.T) {
+	w := &town{t: t, world: sim.New(sim.Options{Seed: 2, VerifyBodies: true}), client: &talker{}}
+	w.world.Observe(func(e *event.Event) { w.events = append(w.events, *e) })
+	props, err := kafka.NewConfig(kafka.BrokerScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := broker.Config{ID: 1, Broker: true, Controller: true, ClusterID: kafka.UUID{1}, Voters: []broker.Voter{{ID: 1, Addr: "b1:9093"}},
+		ClientAddr: "b1:9092", ControllerAddr: "b1:9093", DataLanes: 1, Properties: props, Rules: rules.Current()}
+	w.add(1, "node", func(sim.BootInfo) node.Spec { return broker.Lanes(cfg) })
+	w.world.AddNode(sim.NodeConfig{ID: 1001, Name: "client", Boot: func(sim.BootInfo) node.Spec {
+		return node.Spec{ID: 1001, Lanes: []node.LaneSpec{{Lane: node.App, Process: w.client}}}
+	}})
+	w.start(1)
+	w.start(1001)
+	w.run(5 * time.Second)
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.Version, req.TimeoutMillis = 7, 30000
+	req.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: "orders", NumPartitions: 1, ReplicationFactor: 1}}
+	id := w.ask("b1:9092", req).(*kmsg.CreateTopicsResponse).Topics[0].TopicID
+	w.run(time.Second)
+	w.produce("b1:9092", id, "a")
+	if err := w.world.Stop(1); err != nil {
+		t.Fatal(err)
+	}
+	w.run(10 * time.Second)
+	w.start(1)
+	w.run(10 * time.Second)
+	clean := 0
+	for _, e := range w.events {
+		if e.Kind == event.Died && e.Text == "stop" || e.Kind == event.Recovered && e.Text == "clean" && e.End == 1 {
+			clean++
+		}
+	}
+	if values, _ := w.read("b1:9092", id); clean != 2 || strings.Join(values, "") != "a" {
+		t.Errorf("%d of stop and recovery were clean; read %v", clean, values)
+	}
+}

@@ -85,8 +85,10 @@ func (l *lane) next() (input, bool) {
 			return input{kind: fired, timer: l.timers.fire()}, true
 		case waiting:
 			l.mail = false
+			in := l.batch[l.head]
+			l.batch[l.head] = input{}
 			l.head++
-			return l.batch[l.head-1], true
+			return in, true
 		}
 		l.sleep(at-l.now, set)
 	}

@@ -176,6 +176,9 @@ func (n *Node) Post(to node.Lane, msg any) error {
 	if l == nil {
 		return fmt.Errorf("node %d has no lane %v", n.id, to)
 	}
+	if n.dead.Load() {
+		return nil
+	}
 	l.box.put(input{kind: posted, from: node.Outside, value: msg})
 	return nil
 }

@@ -148,8 +148,11 @@ func (c *chaos) tell(id kafka.BrokerID) {
 // the metadata would make the leader forget it while it may still succeed; the
 // leader then waits for the proposed replica only while that counts as caught up.
 func (c *chaos) bring(s submission, a ISRAnswer, to *Partition) {
-	to.ISRAnswered(s.proposal, a)
 	b := s.from
+	if c.down[b.id] || b.p != to {
+		return // that life is over
+	}
+	to.ISRAnswered(s.proposal, a)
 	for m := c.metadata[b.id]; len(m) > 0 && m[0].PartitionEpoch <= b.p.PartitionEpoch(); m = c.metadata[b.id] {
 		c.tell(b.id)
 	}

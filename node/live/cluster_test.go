@@ -1,0 +1,305 @@
+package live_test
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/checker"
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+	"tidemark/model/plan"
+	"tidemark/model/rules"
+	"tidemark/node"
+	"tidemark/node/app"
+	"tidemark/node/broker"
+	"tidemark/node/live"
+)
+
+// patience is how long a step of a real cluster may take before the test gives
+// up; nothing waits for it to pass.
+const patience = time.Minute
+
+// firstClient is the node id of a plan's first client.
+const firstClient kafka.BrokerID = 1001
+
+// cluster is a controller, brokers and clients, each a node of its own on
+// loopback, and what their events say so far.
+type cluster struct {
+	t     *testing.T
+	dir   string
+	addr  map[kafka.BrokerID]string
+	roles map[kafka.BrokerID]broker.Config
+	nodes map[kafka.BrokerID]*live.Node
+	plan  *plan.Plan
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	late    bool
+	seq     uint64
+	start   time.Time
+	view    *event.View
+	checker *checker.Checker
+	events  []*event.Event
+}
+
+func newCluster(t *testing.T) *cluster {
+	c := &cluster{t: t, dir: t.TempDir(), addr: map[kafka.BrokerID]string{}, roles: map[kafka.BrokerID]broker.Config{},
+		nodes: map[kafka.BrokerID]*live.Node{}, start: time.Now(), view: event.NewView(), checker: checker.New()}
+	c.changed = sync.NewCond(&c.mu)
+	t.Cleanup(func() {
+		for _, n := range c.nodes {
+			n.Kill()
+		}
+	})
+	return c
+}
+
+// observe is the sink of every node: it makes one trace of all.
+func (c *cluster) observe(e *event.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq++
+	e.Seq, e.At = c.seq, int64(time.Since(c.start))
+	c.events = append(c.events, e)
+	c.view.Observe(e)
+	c.checker.Observe(e)
+	c.changed.Broadcast()
+}
+
+// wait waits until the events satisfy a condition.
+func (c *cluster) wait(what string, holds func() bool) {
+	c.t.Helper()
+	alarm := time.AfterFunc(patience, func() {
+		c.mu.Lock()
+		c.late = true
+		c.mu.Unlock()
+		c.changed.Broadcast()
+	})
+	defer alarm.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !holds() {
+		if c.late {
+			c.t.Fatalf("waited too long for: %s", what)
+		}
+		c.changed.Wait()
+	}
+}
+
+// count is how many events of a kind a node told.
+func (c *cluster) count(k event.Kind, id kafka.BrokerID) int {
+	n := 0
+	for _, e := range c.events {
+		if e.Kind == k && e.Node == id {
+			n++
+		}
+	}
+	return n
+}
+
+// free is an address that nobody listens at.
+func (c *cluster) free() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// add makes a broker or controller known; combined nodes are both.
+func (c *cluster) add(id kafka.BrokerID, isBroker, isController bool) {
+	properties, err := kafka.NewConfig(kafka.BrokerScope,
+		kafka.Pair{Key: "broker.session.timeout.ms", Value: "1000"}, kafka.Pair{Key: "broker.heartbeat.interval.ms", Value: "100"},
+		kafka.Pair{Key: "min.insync.replicas", Value: "2"})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cfg := broker.Config{ID: id, Broker: isBroker, Controller: isController, ClusterID: kafka.UUID{1, 2, 3},
+		Properties: properties, Rules: rules.Current(), DataLanes: 2}
+	if isBroker {
+		cfg.ClientAddr = c.free()
+	}
+	if isController {
+		cfg.ControllerAddr = c.free()
+	}
+	c.roles[id] = cfg
+}
+
+// boot starts a life of a broker or controller.
+func (c *cluster) boot(id kafka.BrokerID) *live.Node {
+	c.t.Helper()
+	cfg := c.roles[id]
+	for v := kafka.BrokerID(0); v < firstClient; v++ {
+		if c.roles[v].Controller {
+			cfg.Voters = append(cfg.Voters, broker.Voter{ID: v, Addr: c.roles[v].ControllerAddr})
+		}
+	}
+	return c.run(broker.Lanes(cfg), filepath.Join(c.dir, strconv.Itoa(int(id))))
+}
+
+func (c *cluster) run(spec node.Spec, dir string) *live.Node {
+	c.t.Helper()
+	n, err := live.Start(spec, live.Options{Dir: dir, Emit: c.observe})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes[spec.ID] = n
+	return n
+}
+
+// ready waits for the n-th time that a broker said that it is.
+func (c *cluster) ready(id kafka.BrokerID, n int) {
+	c.t.Helper()
+	c.wait("broker "+strconv.Itoa(int(id))+" is ready", func() bool { return c.count(event.Ready, id) == n })
+}
+
+// stop asks a broker for a controlled shutdown.
+func (c *cluster) stop(id kafka.BrokerID) {
+	c.t.Helper()
+	lane := node.Lifecycle
+	if !c.roles[id].Broker {
+		lane = node.Quorum
+	}
+	if id >= firstClient {
+		lane = node.App
+	}
+	if err := c.nodes[id].Post(lane, node.Stop{}); err != nil {
+		c.t.Fatal(err)
+	}
+	if reason := c.nodes[id].Wait(); reason != "controlled shutdown" {
+		c.t.Fatalf("node %d ended: %s", id, reason)
+	}
+}
+
+func TestControllerAndBrokerBecomeReadyStopCleanlyAndComeBack(t *testing.T) {
+	c := newCluster(t)
+	c.add(101, false, true)
+	c.add(1, true, false)
+	c.boot(101)
+	c.boot(1)
+	c.ready(1, 1)
+	c.stop(1)
+	c.boot(1)
+	c.ready(1, 2)
+	c.stop(1)
+	c.stop(101)
+}
+
+func TestCombinedNodeBecomesReadyIsKilledAndComesBack(t *testing.T) {
+	c := newCluster(t)
+	c.add(1, true, true)
+	n := c.boot(1)
+	c.ready(1, 1)
+	n.Kill()
+	c.boot(1)
+	c.ready(1, 2)
+	c.stop(1)
+}
+
+// The plan of the story `healthy`, carried out by real processes' worth of
+// threads, sockets and files.
+const failover = `cluster brokers=3 controllers=1 lanes=2
+topic orders assignment=1,2,3
+producer p acks=all linger.ms=0
+consumer reader auto.offset.reset=earliest
+consumer auditor
+wait isr orders-0 = 1,2,3 within 30s
+read reader orders from earliest
+write p orders 300 every 5ms
+wait hw 1 orders-0 >= 50 within 30s
+kill 1
+wait leader orders-0 = 2 within 30s
+wait acked p = 300 within 60s
+start 1
+wait isr orders-0 = 1,2,3 within 60s
+verify auditor orders
+`
+
+func TestAcknowledgedRecordsSurviveTheKillOfTheirLeader(t *testing.T) {
+	c := newCluster(t)
+	c.add(101, false, true)
+	for id := kafka.BrokerID(1); id <= 3; id++ {
+		c.add(id, true, false)
+	}
+	c.carryOut(failover)
+	for id := kafka.BrokerID(3); id > 0; id-- {
+		c.stop(id)
+	}
+	c.stop(101)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	report := c.checker.Report()
+	if broken := report.Broken(); len(broken) != 0 {
+		t.Errorf("broken: %v %+v", broken, report.Findings)
+	}
+}
+
+// carryOut runs a plan's steps.
+func (c *cluster) carryOut(text string) {
+	c.t.Helper()
+	var err error
+	if c.plan, err = plan.Parse("failover.txt", text); err != nil {
+		c.t.Fatal(err)
+	}
+	var bootstrap []string
+	c.boot(101)
+	for id := kafka.BrokerID(1); id <= 3; id++ {
+		c.boot(id)
+		bootstrap = append(bootstrap, c.roles[id].ClientAddr)
+	}
+	for i, name := range c.plan.Clients() {
+		c.run(node.Spec{ID: firstClient + kafka.BrokerID(i), Lanes: []node.LaneSpec{{Lane: node.App,
+			Process: app.New(app.Config{Name: name, Bootstrap: bootstrap})}}}, "")
+	}
+	for i := range c.plan.Steps {
+		c.step(&c.plan.Steps[i])
+	}
+}
+
+func (c *cluster) step(s *plan.Step) {
+	c.t.Helper()
+	switch s.Verb {
+	case plan.VerbKill:
+		c.nodes[s.Node].Kill()
+	case plan.VerbStart:
+		c.boot(s.Node)
+	case plan.VerbWait:
+		c.wait(s.String(), func() bool { return s.Predicate.Holds(c.view) })
+	default:
+		c.post(s)
+	}
+	if s.Verb == plan.VerbVerify {
+		c.wait(s.String(), func() bool { return c.drained(s.Client) })
+	}
+}
+
+// post gives a step to its client.
+func (c *cluster) post(s *plan.Step) {
+	c.t.Helper()
+	name := s.Client
+	if name == "" {
+		name = plan.AdminClient
+	}
+	for i, n := range c.plan.Clients() {
+		if n == name {
+			if err := c.nodes[firstClient+kafka.BrokerID(i)].Post(node.App, s); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// drained tells whether a client has read all that there is.
+func (c *cluster) drained(client string) bool {
+	for _, e := range c.events {
+		if e.Kind == event.PollOK && e.Client == client && e.Drained {
+			return true
+		}
+	}
+	return false
+}
