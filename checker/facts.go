@@ -113,12 +113,18 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 	switch e.Kind {
 	case event.BecameLeader:
 		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
-		f.cut = p.lead(r, e, f.profile.minISR(e.Topic))
-		f.commit(p, r, r.hw, e)
+		r.idle = r.leading == kafka.NoEpoch && r.led == e.Epoch
+		if r.role = e.Epoch; !r.idle {
+			f.lead(p, r, e, e.HighWatermark)
+		}
 	case event.BecameFollower:
 		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
-		r.leading, r.role = kafka.NoEpoch, e.Epoch
+		r.leading, r.role, r.idle = kafka.NoEpoch, e.Epoch, false
 	case event.Appended:
+		if r.idle && e.Text == "leader" {
+			r.idle = false
+			f.lead(p, r, e, r.hw)
+		}
 		r.append(e, &p.truth)
 		if r.stale > 0 && r.role >= p.epoch {
 			r.rejoin()
@@ -128,7 +134,7 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 		if r.stale > 0 && r.role >= p.epoch {
 			r.rejoin()
 		}
-		if e.Text == "leader" {
+		if e.Text == "leader" && !r.idle {
 			f.commit(p, r, e.HighWatermark, e)
 		}
 	case event.Truncated:
@@ -137,6 +143,13 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 		r.recovered(e, f.died[e.Node])
 	}
 	f.compared, f.mismatches = p.verify(f.mismatches)
+}
+
+// lead takes in that a replica leads from this event on.
+func (f *facts) lead(p *partition, r *replica, e *event.Event, hw kafka.Offset) {
+	r.leading, r.led, r.hw, r.stale = r.role, r.role, hw, 0
+	f.cut = p.lead(r, e, f.profile.minISR(e.Topic))
+	f.commit(p, r, r.hw, e)
 }
 
 func (f *facts) commit(p *partition, r *replica, hw kafka.Offset, e *event.Event) {

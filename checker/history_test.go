@@ -116,6 +116,9 @@ func whiteBoxLine(t testing.TB, e *event.Event, w []string) {
 		e.Epoch = epoch(t, w[2])
 		e.Offset, e.End = span(t, w[3])
 		e.Hash = event.HashValue([]byte(w[4]))
+		if len(w) > 5 {
+			e.Text = w[5]
+		}
 	case "hw":
 		e.Offset, e.HighWatermark = span(t, w[2])
 		e.Text = w[3]

@@ -16,11 +16,11 @@ func (*hwMonotone) name() string { return "HWMonotone" }
 
 func (h *hwMonotone) observe(f *facts, e *event.Event, r *Report) {
 	switch {
+	case f.cut != nil && f.cut.logEnd < f.cut.to:
+		h.checks++
+		r.Findings = append(r.Findings, h.fell(f.at, f.cut))
 	case e.Kind == event.BecameLeader:
 		h.checks++
-		if f.cut != nil && f.cut.logEnd < f.cut.to {
-			r.Findings = append(r.Findings, h.fell(f.at, f.cut))
-		}
 	case e.Kind == event.HighWatermarkMoved && e.Text == "leader":
 		h.checks++
 		if e.HighWatermark < e.Offset {

@@ -158,8 +158,7 @@ func (p *partition) excuseBetween(o kafka.Offset, after, before uint64) string {
 // lead takes the start of a leader in and returns the cut that it makes, if
 // any. The start of a leader that is older than the present one cuts nothing.
 func (p *partition) lead(r *replica, e *event.Event, minISR int) *cut {
-	r.leading, r.role, r.hw, r.stale = e.Epoch, e.Epoch, e.HighWatermark, 0
-	if e.Epoch < p.epoch {
+	if r.leading < p.epoch {
 		return nil
 	}
 	start := max(r.verified, r.log.start)
@@ -167,12 +166,12 @@ func (p *partition) lead(r *replica, e *event.Event, minISR int) *cut {
 	r.verified = from
 	var c *cut
 	if from < p.truth.end {
-		c = &cut{Moment: Moment{e.Seq, e.At, e.Node, ""}, from: from, to: p.truth.end, logEnd: r.log.end, epoch: e.Epoch, by: p.committer(from)}
+		c = &cut{Moment: Moment{e.Seq, e.At, e.Node, ""}, from: from, to: p.truth.end, logEnd: r.log.end, epoch: r.leading, by: p.committer(from)}
 		c.doom = r.doom(from, e.Seq)
-		c.premise = p.brokenPremise(from, e.Epoch, minISR)
+		c.premise = p.brokenPremise(from, r.leading, minISR)
 		p.cut(c, r)
 	}
-	p.epoch, p.leader = e.Epoch, r
+	p.epoch, p.leader = r.leading, r
 	return c
 }
 

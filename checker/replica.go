@@ -15,6 +15,13 @@ type replica struct {
 	// leading is the epoch in which the replica last became leader, NoEpoch
 	// while it follows; role is the epoch in which it leads or follows.
 	leading, role kafka.LeaderEpoch
+	// led is the last epoch that the replica led in any life. idle: it leads
+	// in that epoch again, after a restart. The broker has read so in metadata
+	// older than its own registration, which took the leadership from it; until
+	// it has caught up with that, it serves nobody. It counts as a leader from
+	// the first record on that it takes.
+	led  kafka.LeaderEpoch
+	idle bool
 
 	// hw is the high watermark that the replica claims in the present lineage.
 	// After another leader cut the lineage it is lowered to the cut, and stale
@@ -38,7 +45,7 @@ type loss struct {
 }
 
 func newReplica(node kafka.BrokerID) *replica {
-	return &replica{node: node, leading: kafka.NoEpoch, role: kafka.NoEpoch}
+	return &replica{node: node, leading: kafka.NoEpoch, role: kafka.NoEpoch, led: kafka.NoEpoch}
 }
 
 // append takes a batch in, in the partition whose truth is given.

@@ -3,6 +3,7 @@ package live_test
 import (
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -34,7 +35,7 @@ type cluster struct {
 	addr  map[kafka.BrokerID]string
 	roles map[kafka.BrokerID]broker.Config
 	nodes map[kafka.BrokerID]*live.Node
-	plan  *plan.Plan
+	names []string // of the clients, by id from firstClient on
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -234,6 +235,7 @@ func TestAcknowledgedRecordsSurviveTheKillOfTheirLeader(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	report := c.checker.Report()
+	t.Log(report.Verdict, report.Unknown, report.Notes)
 	if broken := report.Broken(); len(broken) != 0 {
 		t.Errorf("broken: %v %+v", broken, report.Findings)
 	}
@@ -242,8 +244,8 @@ func TestAcknowledgedRecordsSurviveTheKillOfTheirLeader(t *testing.T) {
 // carryOut runs a plan's steps.
 func (c *cluster) carryOut(text string) {
 	c.t.Helper()
-	var err error
-	if c.plan, err = plan.Parse("failover.txt", text); err != nil {
+	p, err := plan.Parse("failover.txt", text)
+	if err != nil {
 		c.t.Fatal(err)
 	}
 	var bootstrap []string
@@ -252,12 +254,13 @@ func (c *cluster) carryOut(text string) {
 		c.boot(id)
 		bootstrap = append(bootstrap, c.roles[id].ClientAddr)
 	}
-	for i, name := range c.plan.Clients() {
+	c.names = append([]string{plan.AdminClient}, p.Clients()...)
+	for i, name := range c.names {
 		c.run(node.Spec{ID: firstClient + kafka.BrokerID(i), Lanes: []node.LaneSpec{{Lane: node.App,
 			Process: app.New(app.Config{Name: name, Bootstrap: bootstrap})}}}, "")
 	}
-	for i := range c.plan.Steps {
-		c.step(&c.plan.Steps[i])
+	for i := range p.Steps {
+		c.step(&p.Steps[i])
 	}
 }
 
@@ -285,12 +288,9 @@ func (c *cluster) post(s *plan.Step) {
 	if name == "" {
 		name = plan.AdminClient
 	}
-	for i, n := range c.plan.Clients() {
-		if n == name {
-			if err := c.nodes[firstClient+kafka.BrokerID(i)].Post(node.App, s); err != nil {
-				c.t.Fatal(err)
-			}
-		}
+	id := firstClient + kafka.BrokerID(slices.Index(c.names, name))
+	if err := c.nodes[id].Post(node.App, s); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/model/rules"
 	"tidemark/node/storage"
 )
@@ -167,6 +168,34 @@ func TestAnswerOfAnEarlierEpochIsIgnored(t *testing.T) {
 	f.Add(k.at(B).p)
 	f.HandleFetch(r.fetch)
 	k.wantEnd(B, 3)
+}
+
+func TestAnswerToAnotherOffsetIsIgnored(t *testing.T) {
+	k := replicated(t, 2, 3, rules.Current(), 1)
+	k.produce(A, 1)
+	r := k.serve(B, k.ask(B))
+	k.deliver(B, r)
+	k.deliver(B, r)
+	k.wantEnd(B, 4)
+	if k.at(B).fetcher.Len() != 1 {
+		t.Error("the partition was dropped")
+	}
+}
+
+func TestFollowersHighWatermarkStaysWithinItsLog(t *testing.T) {
+	k := aside(t, 2, 1)
+	k.produce(A, 5)
+	k.fetch(B, 2)
+	k.wantHW(A, 7)
+	r := k.serve(C, k.ask(C))
+	_, rest, err := record.Next(r.fetch[0].Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.fetch[0].Records = r.fetch[0].Records[:len(r.fetch[0].Records)-len(rest)]
+	k.deliver(C, r)
+	k.wantEnd(C, 3)
+	k.wantHW(C, 3)
 }
 
 func TestEntryOfTheSameEpochIsKept(t *testing.T) {

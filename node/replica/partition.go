@@ -84,10 +84,7 @@ func (p *Partition) TopicID() kafka.UUID { return p.topicID }
 // Log is the replica's log.
 func (p *Partition) Log() *storage.Log { return p.log }
 
-// Leader is the leader that the metadata names, NoBroker for none.
-func (p *Partition) Leader() kafka.BrokerID { return p.leader }
-
-// LeaderEpoch is the epoch of that leader.
+// LeaderEpoch is the epoch of the leader that the metadata names.
 func (p *Partition) LeaderEpoch() kafka.LeaderEpoch { return p.leaderEpoch }
 
 // PartitionEpoch is the newest partition epoch known, from the metadata or from
