@@ -104,9 +104,6 @@ func (c *accepted) exchange() error {
 func (c *accepted) arm() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing {
-		return errClosed
-	}
 	return c.nc.SetReadDeadline(time.Now().Add(c.host.cfg.IdleTimeout))
 }
 

@@ -80,11 +80,11 @@ func (f *AtomicFile) stage(content []byte) (disk.File, error) {
 
 // staged goes on when the temporary file is durable.
 func (f *AtomicFile) staged(tmp disk.File, err error) {
-	if f.stopped {
-		return
-	}
 	if closed := tmp.Close(); err == nil {
 		err = closed
+	}
+	if f.stopped {
+		return
 	}
 	if err == nil {
 		err = f.fs.Rename(f.path+tmpSuffix, f.path)

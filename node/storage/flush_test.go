@@ -226,3 +226,57 @@ func TestRaisingTheLogStartDropsWholeSegmentsAndKeepsTheirRegionsReadable(t *tes
 	}
 	slice.Region.Release()
 }
+
+func TestAFlushCoversWhatALifeThatWasKilledLeftInTheCache(t *testing.T) {
+	w, l := newLog(t)
+	lead(t, l, 1, 12)
+	want := text(content(t, l))
+	w.kill()
+	l, _ = w.open(false, 0, 0)
+	l.Flush(nil)
+	w.drain()
+	w.power(faultdisk.LoseAll, 0)
+	l, _ = w.open(false, 12, 0)
+	if got := text(content(t, l)); !slices.Equal(got, want) {
+		t.Fatalf("after the power loss %v, want %v", got, want)
+	}
+	audit(t, l)
+}
+
+func TestTheLastTimeIndexEntryOfAFlushedSegmentIsSyncedWhenItIsRolled(t *testing.T) {
+	w, l := newLog(t)
+	cfg := small()
+	cfg.IndexIntervalBytes = 4096 // so that no entry comes before the last
+	l.SetConfig(cfg)
+	lead(t, l, 1, 4)
+	if _, code, err := l.AppendAsLeader(batch(1200, "value at 4"), 1, 1200); code != kafka.None || err != nil {
+		t.Fatalf("%s, %v", code, err)
+	}
+	l.Flush(nil)
+	w.drain()
+	lead(t, l, 1, 1)
+	if len(l.segments) != 2 || l.segments[1].base != 5 {
+		t.Fatalf("%d segments", len(l.segments))
+	}
+	w.drain()
+	w.power(faultdisk.LoseAll, 0)
+	l, _ = w.open(false, 5, 0)
+	audit(t, l)
+}
+
+func TestAReadAfterATruncationSeesTheNewBatch(t *testing.T) {
+	_, l := newLog(t)
+	lead(t, l, 1, 3)
+	if err := l.TruncateTo(2); err != nil {
+		t.Fatal(err)
+	}
+	large := replica(2, 2, 1000, "a value that is longer than the one before it")
+	if _, err := l.AppendAsFollower(large, 2); err != nil {
+		t.Fatal(err)
+	}
+	slice, err := l.Read(2, 3, 1, true)
+	if err != nil || slice.Bytes != len(large) {
+		t.Fatalf("%d bytes of %d, %v", slice.Bytes, len(large), err)
+	}
+	slice.Region.Release()
+}
