@@ -23,6 +23,7 @@ type send struct {
 	client        string
 	tp            kafka.TopicPartition
 	attempt, hash uint64
+	text          string // the beginning of the value, "" if not shown
 	acks          int16
 	invoked, done uint64 // event numbers; done 0: still open
 	doneAt        int64
@@ -76,7 +77,7 @@ func (h *history) observe(f *facts, e *event.Event) {
 			f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d sends attempt %d of %s a second time", e.Seq, event.Ordinal(e.Attempt), e.Client))
 			return
 		}
-		s := &send{client: e.Client, tp: e.TP(), attempt: e.Attempt, hash: e.Hash, acks: e.Acks, invoked: e.Seq,
+		s := &send{client: e.Client, tp: e.TP(), attempt: e.Attempt, hash: e.Hash, text: e.Text, acks: e.Acks, invoked: e.Seq,
 			offset: kafka.NoOffset, outcome: event.SendInvoke}
 		h.sends[e.Attempt] = s
 		h.order = append(h.order, s)
@@ -193,6 +194,9 @@ func (h *history) sorted() []*reading {
 
 // what names a send in a sentence.
 func (s *send) what() string {
+	if s.text != "" {
+		return fmt.Sprintf("%q of %s", s.text, s.client)
+	}
 	return fmt.Sprintf("attempt %d of %s", event.Ordinal(s.attempt), s.client)
 }
 

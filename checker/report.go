@@ -98,7 +98,11 @@ func (r Report) rules(v Verdict) []string {
 func (r *Report) judge() {
 	for i := range r.Checks {
 		if r.Checks[i].Due && r.Checks[i].Checks == 0 {
-			r.Unknown = append(r.Unknown, "vacuous: "+r.Checks[i].Rule+" had something to judge and could judge none of it")
+			why := "vacuous: " + r.Checks[i].Rule + " had something to judge and could judge none of it"
+			if r.Checks[i].Rule == (&lostWrite{}).name() {
+				why += ": no client read on to where the acknowledged records lie (end the plan with a verify)"
+			}
+			r.Unknown = append(r.Unknown, why)
 		}
 	}
 	switch {

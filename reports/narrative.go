@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tidemark/checker"
@@ -197,11 +198,19 @@ func (n *narrator) tellElection(e *event.Event) {
 	}
 }
 
+// record names the record of a send.
+func record(e *event.Event) string {
+	if e.Text != "" {
+		return strconv.Quote(e.Text)
+	}
+	return fmt.Sprintf("attempt %d", event.Ordinal(e.Attempt))
+}
+
 func (n *narrator) tellClient(e *event.Event) {
 	switch e.Kind {
 	case event.SendOK:
 		if slices.Contains(n.witnesses, e.Seq) {
-			n.say(e, rankWitness, "%s: attempt %d is acknowledged at offset %d (%s)", e.Client, event.Ordinal(e.Attempt), e.Offset, acks(e.Acks))
+			n.say(e, rankWitness, "%s: %s is acknowledged at offset %d (%s)", e.Client, record(e), e.Offset, acks(e.Acks))
 			return
 		}
 		n.flow.client(e)

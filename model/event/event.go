@@ -12,10 +12,11 @@ type Kind uint8
 // Ordinal).
 const (
 	// SendInvoke: an application hands a record to its producer.
-	// Topic, Partition (-1 if not chosen yet), Attempt, Hash, Acks.
+	// Topic, Partition (-1 if not chosen yet), Attempt, Hash, Acks, Text = the
+	// beginning of its value, as Preview shows it.
 	SendInvoke Kind = 1 + iota
 	// SendOK: the record is acknowledged. Topic, Partition, Offset (-1 with
-	// acks=0), Attempt, Hash, Acks.
+	// acks=0), Attempt, Hash, Acks, Text as SendInvoke.
 	SendOK
 	// SendFail: the record was certainly not written. Code.
 	SendFail
@@ -158,6 +159,23 @@ func New(k Kind) Event {
 // Ordinal is an attempt's number among those of its client, from 1: attempt ids
 // have the number in the lower 32 bits and the client's node id above it.
 func Ordinal(attempt uint64) uint32 { return uint32(attempt) }
+
+// previewBytes is how much of a value a trace shows.
+const previewBytes = 24
+
+// Preview shows the beginning of a record's value, up to 24 bytes, for people:
+// as it is if it is plain ASCII text, else nothing.
+func Preview(value []byte) string {
+	if len(value) > previewBytes {
+		value = value[:previewBytes]
+	}
+	for _, c := range value {
+		if c < ' ' || c > '~' {
+			return ""
+		}
+	}
+	return string(value)
+}
 
 // TP is the partition that the event speaks of.
 func (e *Event) TP() kafka.TopicPartition {

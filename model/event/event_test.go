@@ -100,3 +100,11 @@ func TestOrdinalIsTheAttemptWithoutItsClient(t *testing.T) {
 		t.Errorf("got %d, want 7", got)
 	}
 }
+
+func TestPreviewShowsTheBeginningOfPlainTextAlone(t *testing.T) {
+	for value, want := range map[string]string{"m1": "m1", "": "", "a\nb": "", "\xff": "", "0123456789012345678901234567": "012345678901234567890123"} {
+		if got := event.Preview([]byte(value)); got != want {
+			t.Errorf("Preview(%q) = %q, want %q", value, got, want)
+		}
+	}
+}

@@ -66,16 +66,16 @@ func (w *writer) send(r producer.Record) {
 	w.attempts++
 	attempt := uint64(w.app.env.Node())<<32 | uint64(w.attempts)
 	r.Headers = []record.Header{{Key: attemptHeader, Value: binary.BigEndian.AppendUint64(nil, attempt)}}
-	hash := event.HashValue(r.Value)
 
 	e := event.New(event.SendInvoke)
 	e.Client, e.Topic, e.Partition = w.app.cfg.Name, r.Topic, r.Partition
-	e.Attempt, e.Hash, e.Acks = attempt, hash, w.acks
+	e.Attempt, e.Hash, e.Acks, e.Text = attempt, event.HashValue(r.Value), w.acks, event.Preview(r.Value)
 	w.app.env.Emit(&e)
-	w.producer.Send(r, func(res producer.Result) { w.ended(attempt, hash, res) })
+	w.producer.Send(r, func(res producer.Result) { w.ended(&e, res) })
 }
 
-func (w *writer) ended(attempt, hash uint64, r producer.Result) {
+// ended tells what became of the send that began with the event invoked.
+func (w *writer) ended(invoked *event.Event, r producer.Result) {
 	kind := event.SendUnknown
 	switch r.Outcome {
 	case producer.Acked:
@@ -85,7 +85,7 @@ func (w *writer) ended(attempt, hash uint64, r producer.Result) {
 	}
 	e := event.New(kind)
 	e.Client, e.Topic, e.Partition, e.Offset = w.app.cfg.Name, r.TP.Topic, r.TP.Partition, r.Offset
-	e.Attempt, e.Hash, e.Acks, e.Code = attempt, hash, w.acks, r.Code
+	e.Attempt, e.Hash, e.Acks, e.Code, e.Text = invoked.Attempt, invoked.Hash, w.acks, r.Code, invoked.Text
 	w.app.env.Emit(&e)
 }
 
