@@ -260,7 +260,7 @@ func (n *narrator) lines(room int) []string {
 		kept[i].rank += rankBefore
 	}
 	dropped := 0
-	for rank := rankRole + rankBefore; rank >= rankWitness && len(kept) > room; rank-- {
+	for rank := rankRole + rankBefore; rank >= rankWitness && len(kept)+min(dropped, 1) > room; rank-- {
 		for i := len(kept) - 1; i >= 0 && len(kept)+min(dropped, 1) > room; i-- {
 			if kept[i].rank == rank {
 				kept = slices.Delete(kept, i, i+1)
