@@ -51,20 +51,12 @@ func (c *accepted) serve() {
 	}
 }
 
-// end drops an answer that came too late, and tells whether the owner still
-// thinks that there is a connection.
+// end tells whether the owner still thinks that there is a connection.
 func (c *accepted) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gone = true
-	select {
-	case m := <-c.answers:
-		if m != nil {
-			release(m)
-		}
-	default:
-	}
-	return !c.closing
+	return !c.closing && c.host.alive()
 }
 
 // exchange carries one request to the handler and its response back.
@@ -104,6 +96,9 @@ func (c *accepted) exchange() error {
 func (c *accepted) arm() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closing {
+		return errClosed
+	}
 	return c.nc.SetReadDeadline(time.Now().Add(c.host.cfg.IdleTimeout))
 }
 

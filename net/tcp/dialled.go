@@ -72,7 +72,7 @@ func (c *dialled) end() bool {
 	c.gone = true
 	c.queue = nil
 	c.poke()
-	return !c.closing
+	return !c.closing && c.host.alive()
 }
 
 // readAll pairs responses with their requests until the connection ends.

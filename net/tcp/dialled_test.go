@@ -2,12 +2,12 @@ package tcp
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"runtime"
 	"testing"
-	"time"
 
 	"tidemark/net/wire"
 )
@@ -49,14 +49,8 @@ func TestManyClientsPlayPingPong(t *testing.T) {
 }
 
 func TestDialThatNobodyAnswersIsLost(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
 	h := host(t, Config{})
-	for _, addr := range []string{addr, "no-port", "127.0.0.1:99999"} {
+	for _, addr := range []string{"127.0.0.1:1", "no-port", "127.0.0.1:99999"} {
 		client := newEnd()
 		c := h.Dial(addr, client)
 		c.Send(metadata(1))
@@ -76,9 +70,11 @@ func TestDiallerClosesAfterWhatItSentAndHearsNothingMore(t *testing.T) {
 	for id := range int32(100) {
 		c.Send(produce(id, 0, 10_000))
 	}
-	served := <-ends // the connection stands
+	served := <-ends
+	first := <-served.got // the connection stands
 	c.Close()
-	for id := range int32(100) {
+	served.conn.Release()
+	for id := first.CorrelationID + 1; id < 100; id++ {
 		if m := <-served.got; m.CorrelationID != id {
 			t.Fatalf("request %d came, want %d", m.CorrelationID, id)
 		}
@@ -90,6 +86,24 @@ func TestDiallerClosesAfterWhatItSentAndHearsNothingMore(t *testing.T) {
 	h.Close()
 	if len(client.lost) != 0 {
 		t.Error("who closed was told that the connection is gone")
+	}
+}
+
+func TestCloseBeforeTheConnectionStandsAbandonsTheDial(t *testing.T) {
+	h := host(t, Config{})
+	addr, ends := broker(t, h)
+	ctx, cancel := context.WithCancel(t.Context())
+	client := newEnd()
+	c := &dialled{host: h, handler: client, abandon: cancel, wake: make(chan struct{}, 1)}
+	c.Send(metadata(1))
+	c.Close()
+	c.run(ctx, addr)
+	if len(client.lost) != 0 {
+		t.Error("who closed was told that the connection is gone")
+	}
+	h.Close()
+	if len(ends) != 0 {
+		t.Error("the connection was made all the same")
 	}
 }
 
@@ -152,12 +166,13 @@ func TestDeadHostLeavesNoGoroutineAndTellsNobody(t *testing.T) {
 			t.Error("a handler of the dead was called")
 		}
 	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+	for range 1_000_000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
 		runtime.Gosched()
 	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("%d goroutines before, %d after", before, n)
-	}
+	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }
 
 func TestListeningTwiceGivesOneClearLine(t *testing.T) {

@@ -122,6 +122,17 @@ func (h *Host) start(c mortal, run func()) bool {
 	return true
 }
 
+// alive tells whether handlers may be told of a loss. Connections within one
+// process see each other go when it dies.
+func (h *Host) alive() bool {
+	select {
+	case <-h.dying:
+		return false
+	default:
+		return true
+	}
+}
+
 // Close ends everything as the death of the process would: the kernel still
 // sends what it was given, and no handler hears of it. It waits for all
 // goroutines.
@@ -135,9 +146,7 @@ func (h *Host) Close() {
 		l.Close()
 	}
 	for c := range h.conns {
-		c.Close() // all, before one sees that its peer is gone
-	}
-	for c := range h.conns {
+		c.Close()
 		c.kill()
 	}
 	h.mu.Unlock()

@@ -46,17 +46,10 @@ func (w *writer) done() {
 	}
 }
 
-// add lays m out behind the messages before it.
-func (w *writer) add(m *node.Message) error {
-	at, held := len(w.outline), len(w.holes)
-	var err error
-	if w.outline, w.holes, err = wire.Outline(m, w.outline, w.holes); err != nil {
-		return err
-	}
-	for i := held; i < len(w.holes); i++ {
-		w.holes[i].At += at
-	}
-	return nil
+// add lays m out behind the messages before it; one with regions must be alone.
+func (w *writer) add(m *node.Message) (err error) {
+	w.outline, w.holes, err = wire.Outline(m, w.outline, w.holes)
+	return err
 }
 
 // flush writes what was added, regions read on the way.

@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -102,16 +101,6 @@ func (c *cluster) count(k event.Kind, id kafka.BrokerID) int {
 	return n
 }
 
-// free is an address that nobody listens at.
-func (c *cluster) free() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // add makes a broker or controller known; combined nodes are both.
 func (c *cluster) add(id kafka.BrokerID, isBroker, isController bool) {
 	properties, err := kafka.NewConfig(kafka.BrokerScope,
@@ -123,10 +112,10 @@ func (c *cluster) add(id kafka.BrokerID, isBroker, isController bool) {
 	cfg := broker.Config{ID: id, Broker: isBroker, Controller: isController, ClusterID: kafka.UUID{1, 2, 3},
 		Properties: properties, Rules: rules.Current(), DataLanes: 2}
 	if isBroker {
-		cfg.ClientAddr = c.free()
+		cfg.ClientAddr = live.FreeAddr(c.t)
 	}
 	if isController {
-		cfg.ControllerAddr = c.free()
+		cfg.ControllerAddr = live.FreeAddr(c.t)
 	}
 	c.roles[id] = cfg
 }

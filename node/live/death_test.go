@@ -17,7 +17,7 @@ func TestExitEndsTheNodeAndDoesNotReturn(t *testing.T) {
 		"the disk is gone":    "exit: the disk is gone",
 		"controlled shutdown": "stop",
 	} {
-		tr := newTrace()
+		var tr trace
 		var p, other script
 		p.posted = func(node.Lane, any) {
 			p.env.Exit(reason)
@@ -87,7 +87,7 @@ func TestKillInTheMiddleOfTrafficLeavesNothingBehind(t *testing.T) {
 	for range 20 {
 		var alive atomic.Bool
 		alive.Store(true)
-		addr := freeAddr(t)
+		addr := FreeAddr(t)
 		var r, d, c script
 		r.receive = func(conn node.ConnID, m *node.Message) { r.env.Post(node.Data(0), conn) }
 		busy := make(chan struct{})
@@ -124,7 +124,7 @@ func TestKillInTheMiddleOfTrafficLeavesNothingBehind(t *testing.T) {
 		alive.Store(false)
 		client.Kill()
 	}
-	for range 1000 {
+	for range 1_000_000 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
@@ -187,7 +187,7 @@ func TestNodeThatCannotStartSaysWhyInOneLineAndHoldsNothing(t *testing.T) {
 }
 
 func TestTraceIsNumberedAndTheEmitterMayGoOnWithItsLists(t *testing.T) {
-	tr := newTrace()
+	var tr trace
 	var p script
 	p.start = func() {
 		e := event.New(event.ISRApplied)

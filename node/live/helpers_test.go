@@ -2,7 +2,8 @@ package live
 
 import (
 	"net"
-	"sync"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -83,42 +84,30 @@ func post(t *testing.T, n *Node, to node.Lane, msg any) {
 	}
 }
 
-// trace is a sink that keeps everything.
-type trace struct {
-	mu     sync.Mutex
-	events []*event.Event
-	ready  chan struct{} // closes at the first Ready
-}
+// trace is a sink that keeps everything; read it when the node is dead.
+type trace struct{ events []*event.Event }
 
-func newTrace() *trace { return &trace{ready: make(chan struct{})} }
+func (tr *trace) emit(e *event.Event) { tr.events = append(tr.events, e) }
 
-func (tr *trace) emit(e *event.Event) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if e.Kind == event.Ready && !tr.has(event.Ready) {
-		close(tr.ready)
-	}
-	tr.events = append(tr.events, e)
-}
+// refusing is an address that nobody listens at.
+const refusing = "127.0.0.1:1"
 
-func (tr *trace) has(k event.Kind) bool {
-	for _, e := range tr.events {
-		if e.Kind == k {
-			return true
+var lastPort = 10_000 + os.Getpid()*31%20_000
+
+// FreeAddr is an address that a node can have, and have again after its death:
+// not from the ports that the kernel lends to dialling sockets.
+func FreeAddr(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		lastPort++
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(lastPort))
+		if err == nil {
+			l.Close()
+			return l.Addr().String()
 		}
 	}
-	return false
-}
-
-// freeAddr is an address that nobody listens at.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func metadata(id int32) *node.Message {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,24 +182,32 @@ func TestPostsKeepTheirOrderForEachPairOfLanes(t *testing.T) {
 	n.Wait()
 }
 
-func TestStartsComeInTheOrderOfTheSpec(t *testing.T) {
-	var spec node.Spec
-	var order []node.Lane
-	lanes := []node.Lane{node.Logs, node.Quorum, node.Router, node.Data(0)}
-	for _, lane := range lanes {
-		p := &script{}
-		p.start = func() {
-			order = append(order, lane) // racy if two run side by side
-			if lane == node.Data(0) {
-				p.env.Exit("done")
+func TestStartsComeOneAfterAnotherInTheOrderOfTheSpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var spec node.Spec
+		var order []node.Lane
+		var starting atomic.Int32
+		lanes := []node.Lane{node.Logs, node.Quorum, node.Router, node.Data(0)}
+		for _, lane := range lanes {
+			p := &script{}
+			p.start = func() {
+				if starting.Add(1) > 1 {
+					t.Errorf("%v starts before the lane before it has started", lane)
+				}
+				time.Sleep(time.Second)
+				starting.Add(-1)
+				order = append(order, lane)
+				if lane == node.Data(0) {
+					p.env.Exit("done")
+				}
 			}
+			spec.Lanes = append(spec.Lanes, node.LaneSpec{Lane: lane, Process: p})
 		}
-		spec.Lanes = append(spec.Lanes, node.LaneSpec{Lane: lane, Process: p})
-	}
-	run(t, spec, Options{}).Wait()
-	if !slices.Equal(order, lanes) {
-		t.Errorf("started %v, want %v", order, lanes)
-	}
+		run(t, spec, Options{}).Wait()
+		if !slices.Equal(order, lanes) {
+			t.Errorf("started %v, want %v", order, lanes)
+		}
+	})
 }
 
 func TestDrawsOfOneSiteAreMovedByNoOther(t *testing.T) {
