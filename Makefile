@@ -15,7 +15,7 @@ test: ## run every test, simlint among them
 	$(GO) test ./...
 
 race: ## run the tests of the concurrent packages under the race detector
-	$(GO) test -race ./scenarios ./cmd/...
+	$(GO) test -race ./disk/osdisk ./net/tcp ./node/live
 
 lint: ## check the import table, determinism of the core, formatting
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
