@@ -21,7 +21,7 @@ lint: ## check the import table, determinism of the core, formatting
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) run ./cmd/simlint
 
-demo: build ## lose an acknowledged record under the rule of 2016, keep it under today's
+demo: build ## lose an acknowledged record under the rule before Kafka 0.11, keep it under today's
 	./tidemark run R1 --seed 1 --rules truncate=toHW --plot out/R1-truncate-toHW
 	./tidemark run R1 --seed 1 --plot out/R1-current
 

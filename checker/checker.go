@@ -41,9 +41,10 @@ type Checker struct {
 // New returns a checker of a run that did nothing yet.
 func New() *Checker {
 	return &Checker{facts: newFacts(), rules: []rule{
-		&logMatching{}, &leaderCompleteness{}, &hwMonotone{}, &oneLeaderPerEpoch{}, &audit{}, &invariant{},
-		&lostWrite{}, &inconsistentOffsets{}, &failedWriteVisible{}, &readFromFuture{}, &phantom{}, &corruptValue{}, &duplicate{},
+		&logMatching{}, &leaderCompleteness{}, &hwMonotone{}, &oneLeaderPerEpoch{}, &audit{}, &invariant{}, &alterPartitionRegister{},
+		&lostWrite{}, &inconsistentOffsets{}, &failedWriteVisible{}, &readFromFuture{}, &realTimeInversion{}, &phantom{}, &corruptValue{}, &duplicate{},
 		&unexplainedGap{}, &pollOrder{rule: "poll-skip"}, &pollOrder{rule: "nonmonotonic-poll", back: true},
+		&checkerDisagreement{},
 	}}
 }
 

@@ -25,8 +25,8 @@ func TestClientHistoriesGetTheirVerdicts(t *testing.T) {
 			?? B b`},
 		{"twin: it was sent, and read before its send ended", "pass", `
 			send A a
-			ok A a@1
 			send B b
+			ok A a@1
 			poll c 0-2 0=b 1=a
 			?? B b`},
 		{"an unknown send never happened", "pass", `

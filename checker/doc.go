@@ -22,5 +22,7 @@
 //
 // The history alone suffices for the rules over it. The lineage adds at which
 // event a lost record was doomed, and finds damage that no client has read yet.
-// Offsets give a partition's order, so all rules take near-linear time.
+// Offsets give a partition's order, so these rules take near-linear time (order
+// says how). porcupine judges the order of small histories a second time, and
+// alone what has no order of its own, such as AlterPartition.
 package checker

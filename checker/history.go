@@ -43,6 +43,7 @@ type reading struct {
 	acked   []*send // SendOK with an offset, in order of the acknowledgement
 	polls   []poll
 	records []event.Record // of all polls, one after the other
+	order   *order         // made when the run is over
 }
 
 // poll covers [from, end): no record there was hidden from its reader.

@@ -16,7 +16,7 @@ import (
 // letter's place in the alphabet.
 //
 //	send A a [acks=1]            ok A a@3      no A a      ?? A a
-//	poll c 0-3 0=a 1=b [drained]               reset c 0-5 REASON
+//	poll c 0-3 0=a 1=b/e4 [drained]            reset c 0-5 REASON
 //	profile [SCOPE:]KEY=VALUE                  wait-failed TEXT
 //	elect LEADER eN ISR HOW                    isr LEADER eN ISR
 //	lead NODE eN end=N hw=N                    follow NODE eN end=N hw=N
@@ -74,8 +74,13 @@ func parseLine(t testing.TB, w []string) []event.Event {
 				e.Drained = true
 				continue
 			}
-			o, name, _ := strings.Cut(f, "=")
-			e.Records = append(e.Records, event.Record{Offset: kafka.Offset(num(t, o)), Attempt: attempt(name), Hash: event.HashValue([]byte(name))})
+			o, rest, _ := strings.Cut(f, "=")
+			name, ep, told := strings.Cut(rest, "/")
+			rec := event.Record{Offset: kafka.Offset(num(t, o)), Epoch: kafka.NoEpoch, Attempt: attempt(name), Hash: event.HashValue([]byte(name))}
+			if told {
+				rec.Epoch = epoch(t, ep)
+			}
+			e.Records = append(e.Records, rec)
 		}
 	case "reset":
 		e.Client, e.Text = w[1], w[3]

@@ -12,11 +12,9 @@ import (
 // with their disks.
 
 // brokenPremise says which premise of the record at offset o was broken when a
-// leader of an epoch started without it, or "".
+// leader of an epoch started without it, or "". If the disks had lost it, they
+// are named rather than the election that could not know.
 func (p *partition) brokenPremise(o kafka.Offset, epoch kafka.LeaderEpoch, minISR int) string {
-	if l := p.uncleanSince(p.epoch, epoch); l != nil {
-		return uncleanPremise(l)
-	}
 	lost := 0
 	for _, r := range p.replicas {
 		if r.lostFrom <= o && o < r.lostTo {
@@ -26,6 +24,9 @@ func (p *partition) brokenPremise(o kafka.Offset, epoch kafka.LeaderEpoch, minIS
 	minISR = min(minISR, max(len(p.replicas), 1))
 	if lost >= minISR {
 		return fmt.Sprintf("%s lost it with the disk, and min.insync.replicas is %d", count(lost, "replica"), minISR)
+	}
+	if l := p.uncleanSince(p.epoch, epoch); l != nil {
+		return uncleanPremise(l)
 	}
 	return ""
 }

@@ -3,7 +3,7 @@ package checker
 import (
 	"fmt"
 
-	"tidemark/model/event"
+	"tidemark/model/kafka"
 )
 
 // readFromFuture: no record is read before its send began.
@@ -12,15 +12,20 @@ type readFromFuture struct{ tally }
 func (*readFromFuture) name() string { return "read-from-future" }
 
 func (w *readFromFuture) finish(f *facts, r *Report) {
-	f.history.each(func(rd *reading, p *poll, rec event.Record) {
-		s := f.history.sends[rec.Attempt]
-		if s == nil {
-			return
+	for _, rd := range f.history.sorted() {
+		o := f.orderOf(rd)
+		for i := range o.places {
+			p := &o.places[i]
+			if p.send == nil {
+				continue
+			}
+			w.checks++
+			if p.future() {
+				r.Findings = append(r.Findings, Finding{Rule: w.name(), Verdict: Violation, Seq: p.proof, At: p.at, TP: rd.tp,
+					Offset: p.offset, Last: p.offset, Count: 1, Node: kafka.NoBroker, Epoch: p.epoch, Client: p.reader, Attempt: p.attempt,
+					Text: fmt.Sprintf("%s: %s read %s at offset %d (event %d): %s sent it only later (event %d)",
+						rd.tp, p.reader, p.send.what(), p.offset, p.proof, p.send.client, p.send.invoked)})
+			}
 		}
-		w.checks++
-		if p.seq < s.invoked {
-			r.Findings = append(r.Findings, f.history.sighting(w.name(), rd, p, rec,
-				fmt.Sprintf("%s sent it only later (event %d)", s.client, s.invoked)))
-		}
-	})
+	}
 }

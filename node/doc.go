@@ -6,10 +6,10 @@
 // and a fate and nothing else, as Kafka's threads do. A lane is a Process: a
 // state machine that takes one input at a time and acts only through its Env.
 //
-//	            Receive Posted Fire Synced Disconnected
-//	                 │      │    │     │        │
-//	  driver ────────┴──────┴────┴─────┴────────┘──▶ Process
-//	         ◀─ Send Release Dial Close Post SetTimer FS Rand Emit Exit ─ Env
+//	          Receive Posted Fire Synced Disconnected
+//	               │      │    │     │        │
+//	driver ────────┴──────┴────┴─────┴────────┘──▶ Process
+//	       ◀─ Send Release Dial Close Post SetTimer FS Rand Emit Exit ─ Env
 //
 // Nothing in a Process waits, starts a goroutine, reads a clock or opens a
 // file by itself, so one seed gives one run, and the code that the simulator

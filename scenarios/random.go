@@ -11,19 +11,28 @@ import (
 )
 
 // The life of a random plan: a cluster settles, clients work while faults come
-// and go, everything is healed, and what was acknowledged is read.
+// and go, everything is mended, and what was acknowledged is read.
+//
+//	0s      3s                       30s       40s   ISR full + 5s
+//	├ topics ┼ faults begin ──────────┤ they end ┤ mend ──────┤ verify
+//	└ clients write ───────────────────────── 36s ┘
 const (
 	faultsFrom   = 3 * time.Second
 	faultsUntil  = 30 * time.Second
-	healAt       = 40 * time.Second
+	writeUntil   = 36 * time.Second
+	mendAt       = 40 * time.Second
 	settleWithin = 90 * time.Second
+	// drainFor lets the sends that waited for the cluster get their answers, so
+	// that the last read judges them.
+	drainFor = 5 * time.Second
 )
 
-// Random expands a seed into a plan: a small cluster, one topic, one or two
-// producers, a reader, and one to five faults, all of them mended at the end.
+// Random expands a seed into a plan: a small cluster with drawn settings, one or
+// two topics, producers and consumers, a few faults at random instants, in some
+// plans an incident of several faults at once, all of them mended at the end.
 // One seed gives one plan on every machine.
 func Random(seed uint64) *plan.Plan {
-	g := &generator{pcg: rand.NewPCG(seed, 0x7469646d61726b), down: map[kafka.BrokerID]time.Duration{}}
+	g := &generator{pcg: rand.NewPCG(seed, 0x7469646d61726b), away: map[kafka.BrokerID][]span{}}
 	drawn := g.plan(seed)
 	// Read back from its text, a plan has the line numbers that a user sees.
 	p, err := plan.Parse(drawn.Name, drawn.String())
@@ -38,9 +47,14 @@ type generator struct {
 	pcg     *rand.PCG
 	brokers int
 	p       *plan.Plan
-	// down tells until when a broker is busy with a fault that stops it.
-	down map[kafka.BrokerID]time.Duration
+	topics  []plan.Step
+	clients []string
+	// away tells when a node is busy with a fault that stops it.
+	away map[kafka.BrokerID][]span
 }
+
+// span is a time from its first instant to before its last.
+type span struct{ from, to time.Duration }
 
 // n draws a number from 0 to limit-1.
 func (g *generator) n(limit int) int { return int(g.pcg.Uint64() % uint64(limit)) }
@@ -52,122 +66,66 @@ func (g *generator) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(g.n(int((high-low)/time.Millisecond)))*time.Millisecond
 }
 
+// pick draws one of a few values; a value that stands twice is twice as likely.
+func pick[T any](g *generator, values ...T) T { return values[g.n(len(values))] }
+
 func (g *generator) plan(seed uint64) *plan.Plan {
-	g.brokers = 3
+	g.brokers = pick(g, 3, 3, 3, 3, 3, 3, 2, 4, 5, 1)
 	g.p = &plan.Plan{Name: fmt.Sprintf("seed-%d", seed), Seed: seed, HasSeed: true,
 		Cluster: plan.Cluster{Brokers: g.brokers, Controllers: 1, DataLanes: 1 + g.n(3)}}
 	g.p.Prose = []string{fmt.Sprintf("The random plan of seed %d.", seed)}
-	g.set("min.insync.replicas", fmt.Sprint(2-g.n(2)))
-	g.set("replica.lag.time.max.ms", fmt.Sprint([]int{30000, 10000, 4000}[g.n(3)]))
+	g.settings()
 	g.workload()
 	for range 1 + g.n(5) {
 		g.fault()
 	}
+	g.incident()
 	slices.SortStableFunc(g.p.Steps, func(a, b plan.Step) int { return int(a.At - b.At) })
 	g.mend()
 	return g.p
 }
 
-func (g *generator) set(key, value string) {
-	g.p.Settings = append(g.p.Settings, plan.Setting{Key: key, Value: value})
+// settings draws the brokers' configuration. A value that is Kafka's default is
+// left out.
+func (g *generator) settings() {
+	replicas := min(g.brokers, 3)
+	if n := 1 + g.n(replicas); replicas == 3 && n == 3 {
+		g.set(kafka.MinInsyncReplicas, 2) // 3 of 3 stops writes at the first fault
+	} else if n > 1 {
+		g.set(kafka.MinInsyncReplicas, n)
+	}
+	g.drawn(kafka.ReplicaLagTimeMaxMs, 30000, 10000, 4000)
+	g.drawn(kafka.BrokerSessionTimeoutMs, 9000, 9000, 6000)
+	g.drawn("log.segment.bytes", 1<<30, 1<<30, 16384, 4096)
+	g.drawn(kafka.LeaderImbalanceCheckSec, 300, 300, 10)
+	g.drawn("log.flush.interval.messages", 0, 0, 0, 0, 0, 0, 0, 1)
+	if g.chance(3) {
+		g.p.Settings = append(g.p.Settings, plan.Setting{Key: kafka.UncleanLeaderElection, Value: "true"})
+	}
+}
+
+// drawn sets a key to one of the values; the first stands for the default.
+func (g *generator) drawn(key string, values ...int) {
+	if v := pick(g, values...); v != values[0] {
+		g.set(key, v)
+	}
+}
+
+func (g *generator) set(key string, value int) {
+	g.p.Settings = append(g.p.Settings, plan.Setting{Key: key, Value: fmt.Sprint(value)})
 }
 
 func (g *generator) add(s plan.Step) { g.p.Steps = append(g.p.Steps, s) }
 
-const topic = "t"
-
-func (g *generator) workload() {
-	partitions := int32(1 + g.n(3))
-	g.add(plan.Step{At: -1, Verb: plan.VerbTopic, Topic: topic, Partitions: partitions, Replicas: int16(g.brokers)})
-	g.add(plan.Step{At: -1, Verb: plan.VerbConsumer, Client: "reader"})
-	g.add(plan.Step{At: -1, Verb: plan.VerbConsumer, Client: "auditor"})
-	for i := range 1 + g.n(2) {
-		name := fmt.Sprintf("p%d", i+1)
-		acks := []string{"all", "all", "1"}[g.n(3)]
-		g.add(plan.Step{At: -1, Verb: plan.VerbProducer, Client: name, Settings: []plan.Setting{
-			{Key: "acks", Value: acks}, {Key: "linger.ms", Value: fmt.Sprint(g.n(3) * 5)}}})
-		every := g.between(20*time.Millisecond, 200*time.Millisecond)
-		count := int((faultsUntil + 5*time.Second) / every)
-		g.add(plan.Step{At: -1, Verb: plan.VerbWrite, Client: name, Topic: topic, Partition: -1, Count: count, Every: every})
-	}
-	g.add(plan.Step{At: -1, Verb: plan.VerbRead, Client: "reader", Topic: topic, Partition: -1, From: "earliest"})
-}
-
 func (g *generator) broker() kafka.BrokerID { return kafka.BrokerID(1 + g.n(g.brokers)) }
 
-// fault draws one fault and what ends it.
-func (g *generator) fault() {
-	at := g.between(faultsFrom, faultsUntil)
-	end := at + g.between(100*time.Millisecond, 14*time.Second)
-	switch g.n(8) {
-	case 0:
-		g.add(plan.Step{At: at, Verb: plan.VerbStall, Node: g.broker(), For: g.between(100*time.Millisecond, 12*time.Second)})
-	case 1, 2:
-		g.cut(at, end)
-	case 3:
-		a, b := g.pair()
-		g.add(plan.Step{At: at, Verb: plan.VerbReset, Node: a, Peer: b, Both: true})
-	case 4:
-		g.add(plan.Step{At: at, Verb: plan.VerbHold, API: "fetch", Response: g.chance(50), Node: 1, Peer: 2})
-		g.add(plan.Step{At: end, Verb: plan.VerbRelease, Node: 1, Peer: 2})
-	default:
-		g.outage(at, end)
+// brokerIDs are the ids of all brokers, the drawn one first and the others
+// behind it in a circle.
+func (g *generator) brokerIDs() []kafka.BrokerID {
+	first := g.n(g.brokers)
+	ids := make([]kafka.BrokerID, g.brokers)
+	for i := range ids {
+		ids[i] = kafka.BrokerID(1 + (first+i)%g.brokers)
 	}
-}
-
-func (g *generator) pair() (kafka.BrokerID, kafka.BrokerID) {
-	a := g.broker()
-	b := kafka.BrokerID(1 + (int(a)+g.n(g.brokers-1))%g.brokers)
-	return a, b
-}
-
-func (g *generator) cut(at, end time.Duration) {
-	a, b := g.pair()
-	if g.chance(25) {
-		b = plan.FirstController
-	}
-	both := g.chance(60)
-	g.add(plan.Step{At: at, Verb: plan.VerbCut, Node: a, Peer: b, Both: both})
-	g.add(plan.Step{At: end, Verb: plan.VerbHeal, Node: a, Peer: b, Both: both})
-}
-
-// outage takes one broker away for a while, unless it is away already.
-func (g *generator) outage(at, end time.Duration) {
-	b := g.broker()
-	if _, busy := g.down[b]; busy {
-		return
-	}
-	g.down[b] = end
-	s := plan.Step{At: at, Node: b}
-	back := plan.VerbStart
-	switch g.n(5) {
-	case 0, 1:
-		s.Verb = plan.VerbKill
-	case 2:
-		s.Verb, s.Lose = plan.VerbPower, "random"
-	case 3:
-		s.Verb, back = plan.VerbPause, plan.VerbResume
-	case 4:
-		s.Verb, s.Lane, s.Op, s.Kind = plan.VerbCrash, "data-0", 1+g.n(40), "kill"
-	}
-	g.add(s)
-	g.add(plan.Step{At: end, Verb: back, Node: b})
-}
-
-// mend heals everything, waits until the cluster is whole and reads it.
-func (g *generator) mend() {
-	g.add(plan.Step{At: -1, Verb: plan.VerbSleep, For: healAt})
-	g.add(plan.Step{At: -1, Verb: plan.VerbHeal, Node: kafka.NoBroker, Peer: kafka.NoBroker})
-	g.add(plan.Step{At: -1, Verb: plan.VerbRelease, Node: kafka.NoBroker, Peer: kafka.NoBroker})
-	var all []kafka.BrokerID
-	for b := kafka.BrokerID(1); int(b) <= g.brokers; b++ {
-		all = append(all, b)
-		// A crash may have struck after the start that was to mend it.
-		g.add(plan.Step{At: -1, Verb: plan.VerbStart, Node: b})
-	}
-	for part := range g.p.Steps[0].Partitions {
-		g.add(plan.Step{At: -1, Verb: plan.VerbWait, For: settleWithin,
-			Predicate: plan.Predicate{Subject: plan.WaitISR, Topic: topic, Partition: part, ISR: all}})
-	}
-	g.add(plan.Step{At: -1, Verb: plan.VerbVerify, Client: "auditor", Topic: topic, Partition: -1})
+	return ids
 }

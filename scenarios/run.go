@@ -9,6 +9,7 @@ import (
 	"tidemark/model/kafka"
 	"tidemark/model/plan"
 	"tidemark/model/rules"
+	"tidemark/node/app"
 	"tidemark/sim"
 )
 
@@ -17,12 +18,14 @@ type Options struct {
 	Seed uint64
 	// Rules is a composition of variants, as rules.Parse takes it; "" is current.
 	Rules string
-	// Settings override the plan's, in broker scope.
-	Settings []plan.Setting
 	// DataLanes overrides the plan's, if not 0.
 	DataLanes int
 	// Progress, if set, is told now and then how far simulated time has come.
 	Progress func(simulated time.Duration)
+	// Watch, if set, is shown every event; it may keep its lists.
+	Watch func(*event.Event)
+	// NoEvents leaves Result.Events empty.
+	NoEvents bool
 	// Trace, if set, gets a line for each World event with the digest after it.
 	Trace func(line string)
 	// Debug lets the panic of a broken invariant through, with its stack.
@@ -57,8 +60,11 @@ func Run(p *plan.Plan, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	properties, err := brokerConfig(p.Settings, o.Settings)
+	properties, err := brokerConfig(p.Settings)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkClients(p); err != nil {
 		return nil, err
 	}
 	p = withLanes(p, o.DataLanes)
@@ -79,25 +85,24 @@ func Run(p *plan.Plan, o Options) (*Result, error) {
 	return x.finish(), nil
 }
 
-// brokerConfig joins settings, later ones over earlier ones.
-func brokerConfig(lists ...[]plan.Setting) (kafka.Config, error) {
-	var pairs []kafka.Pair
-	for _, list := range lists {
-		for _, s := range list {
-			pairs = setPair(pairs, kafka.Pair{Key: s.Key, Value: s.Value})
-		}
+// brokerConfig is the configuration of all brokers, later settings over earlier
+// ones.
+func brokerConfig(settings []plan.Setting) (kafka.Config, error) {
+	pairs := make([]kafka.Pair, len(settings))
+	for i, s := range settings {
+		pairs[i] = kafka.Pair{Key: s.Key, Value: s.Value}
 	}
 	return kafka.NewConfig(kafka.BrokerScope, pairs...)
 }
 
-func setPair(pairs []kafka.Pair, p kafka.Pair) []kafka.Pair {
-	for i := range pairs {
-		if pairs[i].Key == p.Key {
-			pairs[i].Value = p.Value
-			return pairs
+// checkClients asks the rules that bind several settings of one client.
+func checkClients(p *plan.Plan) error {
+	for i := range p.Steps {
+		if err := app.CheckStep(&p.Steps[i]); err != nil {
+			return err
 		}
 	}
-	return append(pairs, p)
+	return nil
 }
 
 func withLanes(p *plan.Plan, lanes int) *plan.Plan {
@@ -145,7 +150,12 @@ func newExecution(p *plan.Plan, o Options) *execution {
 }
 
 func (x *execution) observe(e *event.Event) {
-	x.events.add(e)
+	if !x.opts.NoEvents {
+		x.events.add(e)
+	}
+	if x.opts.Watch != nil {
+		x.opts.Watch(e)
+	}
 	x.checker.Observe(e)
 	switch e.Kind {
 	case event.SendInvoke:

@@ -125,7 +125,7 @@ func (w *World) auditBatch(m *machine, tp kafka.TopicPartition, b record.Batch) 
 	if b.IsControl() {
 		return
 	}
-	err := b.Each(func(r record.Record) error {
+	err := w.inflater.Each(b, func(r record.Record) error {
 		e := event.New(event.AuditRecord)
 		e.Node, e.Topic, e.Partition = m.cfg.ID, tp.Topic, tp.Partition
 		e.Offset, e.Epoch = r.Offset, b.LeaderEpoch()

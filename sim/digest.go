@@ -114,7 +114,7 @@ func (w *World) digestRecords(m *machine) {
 			readSegment(m.disk, side, path, func(b record.Batch) {
 				w.digest.Uint64(uint64(b.BaseOffset()))
 				w.digest.Uint64(uint64(b.LeaderEpoch()))
-				_ = b.Each(func(r record.Record) error {
+				_ = w.inflater.Each(b, func(r record.Record) error {
 					w.digest.Uint64(uint64(r.Offset))
 					w.digest.Bytes(r.Key)
 					w.digest.Bytes(r.Value)

@@ -6,6 +6,7 @@ import (
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/net/simnet"
 	"tidemark/net/wire"
 	"tidemark/node"
@@ -77,6 +78,8 @@ type World struct {
 	scratch []byte      // encoding buffer
 	holes   []wire.Hole // of what it holds
 	chunk   []byte      // small frames are cut from it
+
+	inflater record.Inflater // of what it reads from disks
 }
 
 // New returns a World without nodes, at instant 0.

@@ -47,7 +47,7 @@ var table = []row{
 	{path: "checker", core: true, imports: []string{"model/*"}, third: []string{"github.com/anishathalye/porcupine"}},
 	{path: "scenarios", imports: []string{"sim", "node/*", "checker"}},
 	{path: "reports", imports: []string{"model/*", "checker"}, third: []string{"gonum.org/v1/plot", "golang.org/x/image/font"}},
-	{path: "cmd/*", imports: []string{"all"}, third: []string{"github.com/spf13/cobra", "golang.org/x/tools/go/packages"}},
+	{path: "cmd/*", imports: []string{"all"}, third: []string{"github.com/spf13/cobra", "golang.org/x/tools/go/packages", kmsg}},
 }
 
 // domainOnly are packages that take domain types and never see the protocol's.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -19,8 +20,9 @@ func newBench() *cobra.Command {
 		Use:   "sim",
 		Short: "measure the simulator on one core",
 		Long: `Measure the simulator on one core: a cluster of three brokers under load (World events
-a second, allocations for each), and the same cluster idle (simulated seconds a
-second). The plans are fixed; only the machine differs.`,
+a second, allocations for each), the same cluster idle (simulated seconds a second),
+and the first seeds of a sweep (seeds a minute). The plans are fixed; only the machine
+differs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return benchSim(cmd.OutOrStdout(), asJSON)
@@ -28,6 +30,7 @@ second). The plans are fixed; only the machine differs.`,
 	}
 	sim.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(sim)
+	cmd.AddCommand(realBenches()...)
 	return cmd
 }
 
@@ -61,6 +64,7 @@ type benchRow struct {
 	AllocsPerEvent     float64 `json:"allocations_per_event"`
 	BytesPerEvent      float64 `json:"bytes_per_event"`
 	SimulatedPerSecond float64 `json:"simulated_seconds_per_second"`
+	SeedsPerMinute     float64 `json:"seeds_per_core_minute,omitempty"` // of the sweep
 }
 
 func benchSim(out io.Writer, asJSON bool) error {
@@ -77,6 +81,11 @@ func benchSim(out io.Writer, asJSON bool) error {
 		}
 		rows = append(rows, row)
 	}
+	row, err := measureSweep()
+	if err != nil {
+		return err
+	}
+	rows = append(rows, row)
 	if asJSON {
 		return printJSON(out, rows)
 	}
@@ -86,6 +95,7 @@ func benchSim(out io.Writer, asJSON bool) error {
 		fmt.Fprintf(out, "%-6s %12d %14.0f %14.2f %14.0f %16.0f\n", r.Name, r.Events, r.EventsPerSecond,
 			r.AllocsPerEvent, r.BytesPerEvent, r.SimulatedPerSecond)
 	}
+	fmt.Fprintf(out, "\nsweep: %.0f seeds a core-minute\n", row.SeedsPerMinute)
 	return nil
 }
 
@@ -94,19 +104,47 @@ func measure(name string, p *plan.Plan) (benchRow, error) {
 	if _, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed}); err != nil {
 		return benchRow{}, err
 	}
+	return clocked(name, func() (uint64, time.Duration, error) {
+		r, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed})
+		if err != nil {
+			return 0, 0, err
+		}
+		return r.Stats.Events, r.Simulated, nil
+	})
+}
+
+// sweptSeeds is how many seeds of a sweep are measured, from 1.
+const sweptSeeds = 100
+
+func measureSweep() (benchRow, error) {
+	row, err := clocked("sweep", func() (events uint64, simulated time.Duration, err error) {
+		err = scenarios.Sweep(context.Background(), scenarios.SweepOptions{First: 1, Last: sweptSeeds, Jobs: 1}, func(r scenarios.SeedResult) error {
+			events += r.WorldEvents
+			simulated += r.Simulated
+			return nil
+		})
+		return events, simulated, err
+	})
+	row.SeedsPerMinute = sweptSeeds * 60 / row.Seconds
+	return row, err
+}
+
+// clocked takes the figures of work that tells how many World events it handled
+// and how much simulated time went by.
+func clocked(name string, work func() (uint64, time.Duration, error)) (benchRow, error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	r, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed})
+	n, simulated, err := work()
 	seconds := time.Since(start).Seconds()
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		return benchRow{}, err
 	}
-	events := float64(r.Stats.Events)
-	return benchRow{Name: name, Events: r.Stats.Events, SimulatedSeconds: r.Simulated.Seconds(), Seconds: seconds,
+	events := float64(n)
+	return benchRow{Name: name, Events: n, SimulatedSeconds: simulated.Seconds(), Seconds: seconds,
 		EventsPerSecond: events / seconds, AllocsPerEvent: float64(after.Mallocs-before.Mallocs) / events,
 		BytesPerEvent:      float64(after.TotalAlloc-before.TotalAlloc) / events,
-		SimulatedPerSecond: r.Simulated.Seconds() / seconds}, nil
+		SimulatedPerSecond: simulated.Seconds() / seconds}, nil
 }

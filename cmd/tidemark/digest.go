@@ -49,7 +49,7 @@ func digestRuns(seeds, only string) ([]digestRun, error) {
 	for _, s := range scenarios.Stories() {
 		for _, e := range s.Plan.Expect {
 			for _, lanes := range []int{1, 3} {
-				runs = append(runs, digestRun{fmt.Sprintf("%s/%s/lanes=%d", s.ID, ruleName(e.Rules), lanes), s.Plan,
+				runs = append(runs, digestRun{fmt.Sprintf("%s/%s/lanes=%d", s.ID, variantName(e), lanes), variantPlan(s.Plan, e),
 					scenarios.Options{Seed: defaultSeed, Rules: e.Rules, DataLanes: lanes}})
 			}
 		}
@@ -64,11 +64,21 @@ func digestRuns(seeds, only string) ([]digestRun, error) {
 	return selectRuns(runs, only), nil
 }
 
-func ruleName(rules string) string {
-	if rules == "" {
-		return "current"
+// variantName names what an expectation depends on, in one word.
+func variantName(e plan.Expectation) string {
+	name := "current"
+	if e.Rules != "" {
+		name = e.Rules
 	}
-	return rules
+	if e.With != "" {
+		name += "/" + e.With
+	}
+	return name
+}
+
+// variantPlan is the plan with the settings that an expectation names.
+func variantPlan(p *plan.Plan, e plan.Expectation) *plan.Plan {
+	return scenarios.Given{Set: plan.SplitSettings(e.With)}.On(p)
 }
 
 func selectRuns(runs []digestRun, only string) []digestRun {

@@ -62,6 +62,9 @@ func verdictText(e plan.Expectation) string {
 	if e.Rules != "" {
 		under = e.Rules
 	}
+	if e.With != "" {
+		under += " with " + e.With
+	}
 	text := under + ": " + e.Verdict
 	for i, c := range e.Checks {
 		if i > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/model/plan"
 	"tidemark/scenarios"
 )
 
@@ -22,20 +23,33 @@ func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-func TestStoryPrintsItsGoldenOutputUnderEachOfItsRules(t *testing.T) {
+// variants are the command lines of a story, one for each verdict that it
+// declares.
+func variants(s scenarios.Story) map[string][]string {
+	all := map[string][]string{}
+	for _, e := range s.Plan.Expect {
+		args := []string{"run", s.ID}
+		if e.Rules != "" {
+			args = append(args, "--rules", e.Rules)
+		}
+		for _, kv := range plan.SplitSettings(e.With) {
+			args = append(args, "--set", kv.Key+"="+kv.Value)
+		}
+		all[plan.Variant(e.Rules, e.With)] = args
+	}
+	return all
+}
+
+func TestStoryPrintsItsGoldenOutputInEachOfItsVariants(t *testing.T) {
 	for _, s := range scenarios.Stories() {
-		for _, e := range s.Plan.Expect {
-			args := []string{"run", s.ID}
-			if e.Rules != "" {
-				args = append(args, "--rules", e.Rules)
-			}
+		for variant, args := range variants(s) {
 			status, out, errText := command(t, args...)
 			if status != exitOK {
 				t.Errorf("%v: exit status %d: %s", args, status, errText)
 			}
-			golden, ok := s.Plan.Golden[e.Rules]
+			golden, ok := s.Plan.Golden[variant]
 			if !ok {
-				t.Errorf("%v: the story has no golden output for these rules: make golden", args)
+				t.Errorf("%v: the story has no golden output for this variant: make golden", args)
 			}
 			if diff := cmp.Diff(golden, out); diff != "" {
 				t.Errorf("%v prints something else (-golden +printed), make golden rewrites:\n%s", args, diff)
@@ -44,18 +58,101 @@ func TestStoryPrintsItsGoldenOutputUnderEachOfItsRules(t *testing.T) {
 				t.Errorf("%v prints %d lines, a reader follows 40", args, n)
 			}
 		}
+		if len(s.Plan.Golden) != len(s.Plan.Expect) {
+			t.Errorf("%s declares %d verdicts and has %d sections of golden output", s.ID, len(s.Plan.Expect), len(s.Plan.Golden))
+		}
 	}
 }
 
 func TestStoriesHoldWithThreeDataLanes(t *testing.T) {
 	for _, s := range scenarios.Stories() {
-		for _, e := range s.Plan.Expect {
-			status, _, errText := command(t, "run", s.ID, "--lanes", "3", "--rules", e.Rules)
+		for _, args := range variants(s) {
+			status, _, errText := command(t, append(args, "--lanes", "3")...)
 			if status != exitOK {
-				t.Errorf("%s under %q with three data lanes: exit status %d: %s", s.ID, e.Rules, status, errText)
+				t.Errorf("%v with three data lanes: exit status %d: %s", args, status, errText)
 			}
 		}
 	}
+}
+
+func TestAllRunsEveryVariantOfEveryStory(t *testing.T) {
+	status, out, errText := command(t, "run", "all")
+	n := 0
+	for _, s := range scenarios.Stories() {
+		n += len(s.Plan.Expect)
+	}
+	if status != exitOK || strings.Count(out, ", as declared\n") != n {
+		t.Errorf("exit status %d, want %d stories as declared\n%s%s", status, n, out, errText)
+	}
+}
+
+func TestDeclarationHoldsOnlyForTheSettingsThatItNames(t *testing.T) {
+	status, out, errText := command(t, "run", "R1", "--rules", "truncate=toHW", "--set", "broker.session.timeout.ms=8000")
+	if status != exitViolation || !strings.Contains(out, "verdict: violation") {
+		t.Errorf("a setting that R1 does not declare: exit status %d\n%s%s", status, out, errText)
+	}
+}
+
+// judged runs a story that must end as it declares.
+func judged(t *testing.T, args ...string) summary {
+	t.Helper()
+	status, out, errText := command(t, append(args, "--json")...)
+	var s summary
+	if err := json.Unmarshal([]byte(out), &s); err != nil || status != exitOK {
+		t.Fatalf("%v: exit status %d, %v: %s", args, status, err, errText)
+	}
+	return s
+}
+
+func contains(notes []string, words string) bool {
+	return slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, words) })
+}
+
+func TestE1LosesWithAcksOneWhichWasNeverPromisedAndKeepsWithAcksAll(t *testing.T) {
+	if s := judged(t, "run", "E1"); !contains(s.Notes, "acks=1 is gone") || !contains(s.Notes, "never promised") {
+		t.Errorf("acks=1: notes %q", s.Notes)
+	}
+	if s := judged(t, "run", "E1", "--set", "acks=all"); contains(s.Notes, "gone") {
+		t.Errorf("acks=all: notes %q", s.Notes)
+	}
+}
+
+func TestE2LosesWithOneReplicaInSyncAndRefusesWithTwo(t *testing.T) {
+	if s := judged(t, "run", "E2"); !lost(s, "") {
+		t.Errorf("min.insync.replicas=1: %+v", s.Findings)
+	}
+	if _, out, _ := command(t, "run", "E2", "--set", "min.insync.replicas=2"); !strings.Contains(out, "NOT_ENOUGH_REPLICAS") {
+		t.Errorf("min.insync.replicas=2: nothing is refused:\n%s", out)
+	}
+}
+
+func TestE3LosesWithAnUncleanElectionAndIsUnavailableWithout(t *testing.T) {
+	if s := judged(t, "run", "E3"); !lost(s, "unclean election of broker 2") {
+		t.Errorf("unclean: %+v", s.Findings)
+	}
+	_, out, _ := command(t, "run", "E3", "--set", "unclean.leader.election.enable=false")
+	if !strings.Contains(out, "leaves t-0 without a leader") {
+		t.Errorf("clean: the partition always has a leader:\n%s", out)
+	}
+}
+
+func TestE5IsExcusedAndKeepsEverythingThatIsSynced(t *testing.T) {
+	for _, args := range [][]string{{"run", "E5"}, {"run", "E5", "--set", "min.insync.replicas=3"}} {
+		if s := judged(t, args...); !lost(s, "") {
+			t.Errorf("%v: %+v", args, s.Findings)
+		}
+	}
+	if s := judged(t, "run", "E5", "--set", "log.flush.interval.messages=1"); len(s.Findings) > 0 {
+		t.Errorf("synced: %+v", s.Findings)
+	}
+}
+
+// lost reports whether a run lost a record and names the premise that excuses it,
+// in those words if there are any.
+func lost(s summary, premise string) bool {
+	return slices.ContainsFunc(s.Findings, func(f summaryFinding) bool {
+		return f.Rule == "lost-write" && f.Verdict == "excused" && f.Premise != "" && strings.Contains(f.Premise, premise)
+	})
 }
 
 func TestR1UnderTheOldRuleFindsTheLossByItself(t *testing.T) {
@@ -135,7 +232,7 @@ func TestBadCommandLineIsOneLineAndExitStatus2(t *testing.T) {
 		{"run"}, {"run", "no-such-story"}, {"run", "R1", "healthy"}, {"run", "R1", "--rules", "truncate=maybe"},
 		{"run", "R1", "--set", "nonsense"}, {"run", "R1", "--set", "min.insync.replicas=0"}, {"run", "R1", "--lanes", "9"},
 		{"run", "R1", "--seed", "x"}, {"run", "R1", "--no-such-flag"}, {"frobnicate"}, {"digest", "--seeds", "9..1"},
-		{"run", t.TempDir()},
+		{"run", t.TempDir()}, {"run", "all", "--rules", "truncate=toHW"},
 	} {
 		status, out, errText := command(t, args...)
 		if status != exitUsage || out != "" || strings.Count(errText, "\n") != 1 {

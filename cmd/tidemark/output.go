@@ -20,6 +20,9 @@ func reportOptions(l loaded, r *scenarios.Result, replay string) reports.Options
 	} else {
 		title += "rules " + r.Rules
 	}
+	if l.with != "" {
+		title += ", with " + l.with
+	}
 	return reports.Options{Title: title, Replay: replay}
 }
 
@@ -56,14 +59,14 @@ func writePlot(prefix string, l loaded, r *scenarios.Result, replay string) erro
 	return createFile(prefix+".png", png)
 }
 
-// rewriteGolden puts the run's output into the scenario file, in the section of
-// the run's rules.
-func rewriteGolden(name string, l loaded, r *scenarios.Result, replay string) error {
+// rewriteGolden puts a run's output into the scenario file, in the section of its
+// variant.
+func rewriteGolden(name, variant, output string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return usageError("--rewrite: %w", err)
 	}
-	return createFile(name, []byte(plan.WithGolden(string(text), r.Rules, output(l, r, replay))))
+	return createFile(name, []byte(plan.WithGolden(string(text), variant, output)))
 }
 
 // summary is the result of a run for a script.
@@ -80,6 +83,7 @@ type summary struct {
 	WorldEvents uint64           `json:"world_events"`
 	SimulatedMs int64            `json:"simulated_ms"`
 	Digest      string           `json:"digest"`
+	Ignored     []ignoredKey     `json:"ignored,omitempty"`
 }
 
 type summaryFinding struct {

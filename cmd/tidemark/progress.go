@@ -31,11 +31,25 @@ func newProgress(w io.Writer, title string) *progress {
 
 // at notes that the run has reached an instant of simulated time.
 func (p *progress) at(simulated time.Duration) {
+	if p.due() {
+		fmt.Fprintf(p.w, "\r%s: %v simulated", p.title, simulated.Round(time.Millisecond))
+	}
+}
+
+// seeds notes how far a sweep has come and what it found.
+func (p *progress) seeds(done int, of uint64, verdicts string) {
+	if p.due() {
+		fmt.Fprintf(p.w, "\r%s: %d of %d seeds, %s", p.title, done, of, verdicts)
+	}
+}
+
+// due reports whether it is time to draw again.
+func (p *progress) due() bool {
 	if p.w == nil || time.Since(p.shown) < progressEvery {
-		return
+		return false
 	}
 	p.shown, p.drawn = time.Now(), true
-	fmt.Fprintf(p.w, "\r%s: %v simulated", p.title, simulated.Round(time.Millisecond))
+	return true
 }
 
 // done clears the display.

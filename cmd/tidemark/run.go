@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/checker"
-	"tidemark/model/kafka"
 	"tidemark/model/plan"
 	"tidemark/model/rules"
 	"tidemark/scenarios"
@@ -24,7 +23,7 @@ type runFlags struct {
 	seed    uint64
 	seeded  bool
 	rules   string
-	set     []string
+	given   givenFlags
 	lanes   int
 	plot    string
 	trace   string
@@ -38,13 +37,13 @@ const defaultSeed = 1
 func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run STORY|FILE|seed-N",
+		Use:   "run STORY|FILE|seed-N|all",
 		Short: "run a story, a scenario file or a random plan, and judge it",
 		Long: `Run a story of the catalogue (by id or name, see tidemark list), a scenario file of
 your own, or the random plan of a seed on a simulated cluster, print what happened
-and the verdict.
+and the verdict. run all runs every story as often as it declares a verdict.
 
-` + plan.Help(),
+` + givenHelp + "\n" + plan.Help(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("run takes one story or file: tidemark run R1, tidemark run my.txt; tidemark list names the stories")
@@ -53,13 +52,16 @@ and the verdict.
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
+			if args[0] == allStories {
+				return runAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+			}
 			return run(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", defaultSeed, "the seed of all that the plan leaves open")
 	flags.StringVar(&f.rules, "rules", "", "historical rules, SWITCH=VALUE[,...]; see tidemark rules")
-	flags.StringArrayVar(&f.set, "set", nil, "a Kafka setting of all brokers, KEY=VALUE, over the file's; may be repeated")
+	f.given.register(cmd)
 	flags.IntVar(&f.lanes, "lanes", 0, "data lanes of each broker, 1 to 8 (default: the file's)")
 	flags.StringVar(&f.plot, "plot", "", "write the timeline to PREFIX.svg and PREFIX.png")
 	flags.StringVar(&f.trace, "trace", "", "write every event to FILE, a line of JSON each")
@@ -74,17 +76,19 @@ type loaded struct {
 	arg   string // as the command line named it
 	title string
 	plan  *plan.Plan
+	drawn bool   // by a seed
+	with  string // settings of the command line, as plan.JoinSettings writes them
 }
 
 // load finds a story, makes a random plan of its seed, or reads a file.
 func load(arg string) (loaded, error) {
 	if digits, ok := strings.CutPrefix(arg, "seed-"); ok {
 		if seed, err := strconv.ParseUint(digits, 10, 62); err == nil {
-			return loaded{arg, "random plan", scenarios.Random(seed)}, nil
+			return loaded{arg, "random plan", scenarios.Random(seed), true, ""}, nil
 		}
 	}
 	if s, ok := scenarios.Find(arg); ok {
-		return loaded{s.ID, strings.TrimSpace(s.ID + " " + s.Name), s.Plan}, nil
+		return loaded{s.ID, strings.TrimSpace(s.ID + " " + s.Name), s.Plan, false, ""}, nil
 	}
 	text, err := os.ReadFile(arg)
 	if errors.Is(err, os.ErrNotExist) {
@@ -97,7 +101,7 @@ func load(arg string) (loaded, error) {
 	if err != nil {
 		return loaded{}, &exitError{exitUsage, err}
 	}
-	return loaded{arg, p.Name, p}, nil
+	return loaded{arg, p.Name, p, false, ""}, nil
 }
 
 // options checks the flags and turns them into a run's options.
@@ -109,20 +113,10 @@ func (f runFlags) options() (scenarios.Options, error) {
 	if f.lanes < 0 || f.lanes > 8 {
 		return o, usageError("--lanes is %d: 1 to 8 data lanes are possible", f.lanes)
 	}
-	for _, kv := range f.set {
-		key, value, ok := strings.Cut(kv, "=")
-		if !ok {
-			return o, usageError("--set %s: write KEY=VALUE", kv)
-		}
-		if err := kafka.Check(kafka.BrokerScope, key, value); err != nil {
-			return o, usageError("--set: %w", err)
-		}
-		o.Settings = append(o.Settings, plan.Setting{Key: key, Value: value})
-	}
 	return o, nil
 }
 
-func run(out, progress io.Writer, arg string, f runFlags) error {
+func run(out, stderr io.Writer, arg string, f runFlags) error {
 	l, err := load(arg)
 	if err != nil {
 		return err
@@ -134,11 +128,21 @@ func run(out, progress io.Writer, arg string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	given, ignored, err := f.given.read(stderr)
+	if err != nil {
+		return err
+	}
+	l.with = plan.JoinSettings(given.Set)
+	if l.drawn {
+		l.plan = given.OnDrawn(l.plan)
+	} else {
+		l.plan = given.On(l.plan)
+	}
 	if f.print {
 		_, err := io.WriteString(out, l.plan.String())
 		return err
 	}
-	p := newProgress(progress, l.title)
+	p := newProgress(stderr, l.title)
 	o.Progress = p.at
 	result, err := scenarios.Run(l.plan, o)
 	p.done()
@@ -149,14 +153,19 @@ func run(out, progress io.Writer, arg string, f runFlags) error {
 		return err
 	}
 	if f.json {
-		err = printJSON(out, summarize(l, result))
+		s := summarize(l, result)
+		s.Ignored = ignored
+		err = printJSON(out, s)
 	} else {
 		_, err = io.WriteString(out, output(l, result, f.replay(l.arg)))
 	}
 	if err != nil {
 		return err
 	}
-	return judge(l.plan, result)
+	if len(given.Files) > 0 {
+		return verdictStatus(result.Report.Verdict)
+	}
+	return judge(l, result)
 }
 
 // write makes the files that were asked for.
@@ -172,7 +181,7 @@ func (f runFlags) write(l loaded, r *scenarios.Result) error {
 		}
 	}
 	if f.rewrite != "" {
-		return rewriteGolden(f.rewrite, l, r, f.replay(l.arg))
+		return rewriteGolden(f.rewrite, plan.Variant(f.rules, l.with), output(l, r, f.replay(l.arg)))
 	}
 	return nil
 }
@@ -183,9 +192,7 @@ func (f runFlags) replay(arg string) string {
 	if f.rules != "" {
 		line += " --rules " + f.rules
 	}
-	for _, kv := range f.set {
-		line += " --set " + kv
-	}
+	line += f.given.arguments()
 	if f.lanes > 0 {
 		line += fmt.Sprintf(" --lanes %d", f.lanes)
 	}
@@ -204,9 +211,10 @@ func createFile(name string, content []byte) error {
 	return nil
 }
 
-// judge turns the verdict into an exit status.
-func judge(p *plan.Plan, r *scenarios.Result) error {
-	want, declared := p.Expected(r.Rules)
+// judge turns the verdict into an exit status. What a plan declares holds for its
+// own settings and those that a declaration names, not for others.
+func judge(l loaded, r *scenarios.Result) error {
+	want, declared := l.plan.Expected(r.Rules, l.with)
 	got := r.Report.Verdict
 	if !declared {
 		return verdictStatus(got)
@@ -224,7 +232,7 @@ func judge(p *plan.Plan, r *scenarios.Result) error {
 		status = exitUnknown
 	}
 	return &exitError{status, fmt.Errorf("%s: expected %s, found %s %s",
-		p.Name, verdictText(want), got, strings.Join(checks, ", "))}
+		l.plan.Name, verdictText(want), got, strings.Join(checks, ", "))}
 }
 
 func verdictStatus(v checker.Verdict) error {

@@ -70,7 +70,8 @@ const (
 	// ISRChanged: the controller committed a new ISR without a new leader:
 	// Topic, Partition, Peer (leader), Epoch, PartitionEpoch, ISR.
 	ISRChanged
-	// AlterPartitionRefused: Topic, Partition, Peer (sender), Code.
+	// AlterPartitionRefused: Topic, Partition, Peer (sender), Code; Epoch and
+	// PartitionEpoch as the sender knew them.
 	AlterPartitionRefused
 	// BecameLeader: replica on Node. Epoch, PartitionEpoch, Offset = epoch
 	// start, End = log end offset, HighWatermark, ISR.
@@ -90,9 +91,11 @@ const (
 	// Truncated: Offset = log end before, End = log end after, Text the reason:
 	// to-hw, diverging, out-of-range, full.
 	Truncated
-	// ISRProposed: the leader asks for ISR; Text: shrink or expand.
+	// ISRProposed: the leader asks for ISR in place of what it knows by Epoch
+	// and PartitionEpoch; Text: shrink or expand.
 	ISRProposed
-	// ISRApplied: the leader took ISR as committed. ISR, PartitionEpoch.
+	// ISRApplied: the leader took ISR as committed: ISR, Epoch, PartitionEpoch.
+	// Text: answer (to its proposal) or metadata.
 	ISRApplied
 	// Recovered: a log was opened. Offset = recovery point, End = log end
 	// offset, Text: clean, unclean, unclean cut at BYTE of SEGMENT.

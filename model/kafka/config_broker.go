@@ -6,6 +6,7 @@ import "math"
 const (
 	DefaultReplicationFactor   = "default.replication.factor"
 	NumPartitions              = "num.partitions"
+	AutoCreateTopics           = "auto.create.topics.enable"
 	MinInsyncReplicas          = "min.insync.replicas" // broker and topic
 	UncleanLeaderElection      = "unclean.leader.election.enable"
 	ReplicaLagTimeMaxMs        = "replica.lag.time.max.ms"
@@ -22,6 +23,7 @@ const (
 	BrokerHeartbeatIntervalMs  = "broker.heartbeat.interval.ms"
 	BrokerSessionTimeoutMs     = "broker.session.timeout.ms"
 	InitialRegistrationMs      = "initial.broker.registration.timeout.ms"
+	ProducerIDExpirationMs     = "producer.id.expiration.ms"
 	FetchMaxBytes              = "fetch.max.bytes"
 	FetchSessionSlots          = "max.incremental.fetch.session.cache.slots"
 	AutoLeaderRebalance        = "auto.leader.rebalance.enable"
@@ -45,6 +47,7 @@ const (
 	MessageTimestampBeforeMs = "message.timestamp.before.max.ms"
 	MessageTimestampAfterMs  = "message.timestamp.after.max.ms"
 	CleanupPolicy            = "cleanup.policy"
+	CompressionType          = "compression.type" // topic, broker and producer
 )
 
 const (
@@ -57,8 +60,10 @@ const (
 )
 
 var (
-	timestampTypes  = []string{"CreateTime", "LogAppendTime"}
-	cleanupPolicies = []string{"delete", "compact", "compact,delete", "delete,compact"}
+	timestampTypes = []string{"CreateTime", "LogAppendTime"}
+	// compressionTypes are a topic's; producer keeps what each producer chose.
+	compressionTypes = []string{"producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"}
+	cleanupPolicies  = []string{"delete", "compact", "compact,delete", "delete,compact"}
 )
 
 func number(scope Scope, key, def string, low, high int64, doc string) Definition {
@@ -83,6 +88,7 @@ func (d Definition) behind(broker string) Definition {
 var _ = define(
 	number(BrokerScope, DefaultReplicationFactor, "1", 1, math.MaxInt16, "replicas of a topic created without a number"),
 	number(BrokerScope, NumPartitions, "1", 1, maxInt32, "partitions of a topic created without a number"),
+	flag(BrokerScope, AutoCreateTopics, "true", "whether a topic is created when a client first asks for it"),
 	number(BrokerScope|TopicScope, MinInsyncReplicas, "1", 1, maxInt32, "in-sync replicas that acks=all and the high watermark need").behind(MinInsyncReplicas),
 	flag(BrokerScope|TopicScope, UncleanLeaderElection, "false", "whether a replica outside the ISR may lead when nobody else can").behind(UncleanLeaderElection),
 
@@ -97,6 +103,7 @@ var _ = define(
 	number(BrokerScope, FlushOffsetCheckpointMs, "60000", 0, maxInt32, "ms between writes of recovery-point-offset-checkpoint"),
 	number(BrokerScope, FlushStartOffsetCheckpoint, "60000", 0, maxInt32, "ms between writes of log-start-offset-checkpoint"),
 	number(BrokerScope, LogSegmentDeleteDelayMs, "60000", 0, maxInt64, "ms between renaming and removing deleted files"),
+	number(BrokerScope, ProducerIDExpirationMs, "86400000", 1, maxInt32, "ms after its last batch when a partition forgets a producer"),
 	number(BrokerScope, FetchMaxBytes, "57671680", 1024, maxInt32, "bytes of a fetch answer, whatever the client asks"),
 	number(BrokerScope, FetchSessionSlots, "1000", 0, maxInt32, "incremental fetch sessions of a broker"),
 
@@ -121,6 +128,7 @@ var _ = define(
 	number(BrokerScope, "log.message.timestamp.before.max.ms", maxInt64Str, 0, maxInt64, "default of message.timestamp.before.max.ms"),
 	number(BrokerScope, "log.message.timestamp.after.max.ms", "3600000", 0, maxInt64, "default of message.timestamp.after.max.ms"),
 	choice(BrokerScope, "log.message.timestamp.type", "default of message.timestamp.type", timestampTypes),
+	choice(BrokerScope, CompressionType, "default of a topic's compression.type", compressionTypes),
 	choice(BrokerScope, "log.cleanup.policy", "default of cleanup.policy", cleanupPolicies),
 )
 
@@ -134,5 +142,6 @@ var _ = define(
 	choice(TopicScope, MessageTimestampType, "who stamps records: producer or leader", timestampTypes).behind("log.message.timestamp.type"),
 	number(TopicScope, MessageTimestampBeforeMs, maxInt64Str, 0, maxInt64, "ms that a CreateTime may lie in the past").behind("log.message.timestamp.before.max.ms"),
 	number(TopicScope, MessageTimestampAfterMs, "3600000", 0, maxInt64, "ms that a CreateTime may lie in the future").behind("log.message.timestamp.after.max.ms"),
+	choice(TopicScope, CompressionType, "codec that batches are stored with; producer keeps that of each", compressionTypes).behind(CompressionType),
 	choice(TopicScope, CleanupPolicy, "whether old segments are deleted, compacted or both", cleanupPolicies).behind("log.cleanup.policy"),
 )

@@ -3,6 +3,7 @@ package kafka
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // The keys that tidemark's producer and consumer share.
@@ -64,10 +65,9 @@ var _ = define(
 )
 
 var _ = define(
+	choice(ProducerScope, CompressionType, "codec of the batches that are sent", []string{"none", "gzip", "snappy", "lz4", "zstd"}),
 	choice(ProducerScope, Acks, "replicas that must have a record before it is acknowledged: all (or -1), 1 the leader, 0 none", []string{"all", "-1", "0", "1"}),
-	// Kafka's default is true. This producer has no producer id yet, so the one
-	// value that it keeps its word on is false, and every profile shows it.
-	choice(ProducerScope, EnableIdempotence, "whether retries may neither duplicate nor reorder records; this producer offers false alone", []string{"false"}),
+	flag(ProducerScope, EnableIdempotence, "true", "whether retries may neither duplicate nor reorder records; needs acks=all, retries and at most 5 requests in flight"),
 	number(ProducerScope, BatchSize, "16384", 0, maxInt32, "bytes of a batch; a larger record gets a batch of its own"),
 	number(ProducerScope, LingerMs, "5", 0, maxInt64, "ms that a batch waits for company"),
 	number(ProducerScope, BufferMemory, "33554432", 0, maxInt64, "bytes of all batches that are not done"),
@@ -93,13 +93,42 @@ var _ = define(
 	flag(ConsumerScope, CheckCRCs, "true", "whether the CRC-32C of fetched batches is checked"),
 )
 
-// NewProducerConfig is NewConfig for a producer, with the rule that binds
-// delivery.timeout.ms to linger.ms and request.timeout.ms: one that is too
-// short is an error if it was given, else it is raised to their sum.
+// mostInFlight is how many requests may be in flight with idempotence: as many
+// batches as a broker remembers of each producer (KAFKA-5494).
+const mostInFlight = 5
+
+// idempotenceLacks says which setting idempotence needs that c does not have;
+// "" if it may be on.
+func (c Config) idempotenceLacks() string {
+	switch {
+	case c.Text(Acks) != "all" && c.Text(Acks) != "-1":
+		return Acks + "=all"
+	case c.Int(Retries) == 0:
+		return Retries + " above 0"
+	case c.Int(MaxInFlight) > mostInFlight:
+		return fmt.Sprintf("%s of at most %d", MaxInFlight, mostInFlight)
+	}
+	return ""
+}
+
+// NewProducerConfig is NewConfig for a producer, with the rules that bind
+// several settings. Idempotence that other settings do not allow is an error if
+// it was asked for, and off if it was on by default alone (KIP-679).
+// delivery.timeout.ms that is shorter than linger.ms and request.timeout.ms
+// together is an error if it was given, else it is raised to their sum.
 func NewProducerConfig(pairs ...Pair) (Config, error) {
 	c, err := NewConfig(ProducerScope, pairs...)
 	if err != nil {
 		return Config{}, err
+	}
+	if lacks := c.idempotenceLacks(); lacks != "" && c.Bool(EnableIdempotence) {
+		if c.Set(EnableIdempotence) {
+			return Config{}, fmt.Errorf("%s: true needs %s", EnableIdempotence, lacks)
+		}
+		pairs = append(slices.Clone(pairs), Pair{EnableIdempotence, "false"})
+		if c, err = NewConfig(ProducerScope, pairs...); err != nil {
+			return Config{}, err
+		}
 	}
 	least := min(saturatingAdd(c.Int(LingerMs), c.Int(RequestTimeoutMs)), maxInt32)
 	if c.Int(DeliveryTimeoutMs) >= least {
@@ -109,7 +138,7 @@ func NewProducerConfig(pairs ...Pair) (Config, error) {
 		return Config{}, fmt.Errorf("%s: %d is too short: %s plus %s, which is %d, is needed at least",
 			DeliveryTimeoutMs, c.Int(DeliveryTimeoutMs), LingerMs, RequestTimeoutMs, least)
 	}
-	return NewConfig(ProducerScope, append(pairs, Pair{DeliveryTimeoutMs, fmt.Sprint(least)})...)
+	return NewConfig(ProducerScope, append(slices.Clone(pairs), Pair{DeliveryTimeoutMs, fmt.Sprint(least)})...)
 }
 
 // NewConsumerConfig is NewConfig for a consumer.

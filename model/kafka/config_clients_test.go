@@ -41,11 +41,28 @@ func TestADeliveryTimeoutThatIsTooShortIsAnErrorOnlyIfItWasGiven(t *testing.T) {
 	}
 }
 
-func TestAProducerDoesNotPromiseIdempotence(t *testing.T) {
-	if c, err := NewProducerConfig(); err != nil || c.Bool(EnableIdempotence) {
-		t.Errorf("enable.idempotence is %v, %v", c.Text(EnableIdempotence), err)
+func TestIdempotenceIsOnByDefaultAndGoesWhereOtherSettingsForbidIt(t *testing.T) {
+	if c, err := NewProducerConfig(); err != nil || !c.Bool(EnableIdempotence) {
+		t.Errorf("by default enable.idempotence is %v, %v", c.Text(EnableIdempotence), err)
 	}
-	if _, err := NewProducerConfig(Pair{EnableIdempotence, "true"}); err == nil {
-		t.Error("enable.idempotence=true is accepted, though nothing keeps it")
+	for _, c := range []struct {
+		pair  Pair
+		lacks string
+	}{
+		{Pair{Acks, "1"}, "acks=all"}, {Pair{Acks, "0"}, "acks=all"}, {Pair{Retries, "0"}, "retries above 0"},
+		{Pair{MaxInFlight, "6"}, "max.in.flight.requests.per.connection of at most 5"},
+	} {
+		if got, err := NewProducerConfig(c.pair); err != nil || got.Bool(EnableIdempotence) {
+			t.Errorf("with %v enable.idempotence is %v, %v; want it off", c.pair, got.Text(EnableIdempotence), err)
+		}
+		_, err := NewProducerConfig(c.pair, Pair{EnableIdempotence, "true"})
+		if want := "enable.idempotence: true needs " + c.lacks; err == nil || err.Error() != want {
+			t.Errorf("asked for with %v: %v, want %s", c.pair, err, want)
+		}
+	}
+	for _, pair := range []Pair{{Acks, "-1"}, {Retries, "1"}, {MaxInFlight, "5"}} {
+		if c, err := NewProducerConfig(pair, Pair{EnableIdempotence, "true"}); err != nil || !c.Bool(EnableIdempotence) {
+			t.Errorf("with %v: %v", pair, err)
+		}
 	}
 }

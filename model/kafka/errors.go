@@ -20,7 +20,9 @@ const (
 	ReplicaNotAvailable          ErrorCode = 9
 	MessageTooLarge              ErrorCode = 10
 	NetworkException             ErrorCode = 13
+	CoordinatorLoadInProgress    ErrorCode = 14
 	CoordinatorNotAvailable      ErrorCode = 15
+	NotCoordinator               ErrorCode = 16
 	InvalidTopic                 ErrorCode = 17
 	RecordListTooLarge           ErrorCode = 18
 	NotEnoughReplicas            ErrorCode = 19
@@ -37,6 +39,7 @@ const (
 	InvalidRequest               ErrorCode = 42
 	PolicyViolation              ErrorCode = 44
 	OutOfOrderSequenceNumber     ErrorCode = 45
+	DuplicateSequenceNumber      ErrorCode = 46
 	InvalidProducerEpoch         ErrorCode = 47
 	InvalidTxnState              ErrorCode = 48
 	OperationNotAttempted        ErrorCode = 55
@@ -62,6 +65,7 @@ const (
 	FetchSessionTopicIDError     ErrorCode = 106
 	IneligibleReplica            ErrorCode = 107
 	NewLeaderElected             ErrorCode = 108
+	MismatchedEndpointType       ErrorCode = 114
 	InvalidRegistration          ErrorCode = 119
 )
 
@@ -92,7 +96,9 @@ var errorNames = map[ErrorCode]string{
 	BrokerIDNotRegistered: "BROKER_ID_NOT_REGISTERED", InconsistentTopicID: "INCONSISTENT_TOPIC_ID",
 	InconsistentClusterID: "INCONSISTENT_CLUSTER_ID", UnknownTopicID: "UNKNOWN_TOPIC_ID",
 	FetchSessionTopicIDError: "FETCH_SESSION_TOPIC_ID_ERROR", IneligibleReplica: "INELIGIBLE_REPLICA",
-	NewLeaderElected: "NEW_LEADER_ELECTED", PolicyViolation: "POLICY_VIOLATION", InvalidRegistration: "INVALID_REGISTRATION",
+	CoordinatorLoadInProgress: "COORDINATOR_LOAD_IN_PROGRESS", NotCoordinator: "NOT_COORDINATOR",
+	DuplicateSequenceNumber: "DUPLICATE_SEQUENCE_NUMBER",
+	NewLeaderElected:        "NEW_LEADER_ELECTED", PolicyViolation: "POLICY_VIOLATION", InvalidRegistration: "INVALID_REGISTRATION", MismatchedEndpointType: "MISMATCHED_ENDPOINT_TYPE",
 }
 
 // String writes Kafka's name of the code, or the number of an unknown one.

@@ -21,8 +21,9 @@ Head
       unless given
   set KEY=VALUE ...
       Kafka settings of all brokers, such as replica.lag.time.max.ms=10000
-  expect pass|violation|excused [CHECK ...] [under RULES]
-      the verdict that the run must end with; without it a violation fails
+  expect pass|violation|excused [CHECK ...] [with KEY=VALUE,...] [under RULES]
+      the verdict that the run must end with, with those settings (--set) and
+      under those rules (--rules); without it a violation fails
 
 `)
 	for _, section := range []struct {

@@ -18,8 +18,6 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line,
 // Unwrap returns what is wrong with the line.
 func (e *Error) Unwrap() error { return e.Err }
 
-const goldenMark = "----"
-
 // Parse reads a scenario file. file names it in errors and, without directory
 // and ending, the plan. The first fault is returned as an *Error.
 func Parse(file, text string) (*Plan, error) {
@@ -118,33 +116,6 @@ func (p *Plan) parseCluster(a *args) {
 	}
 }
 
-func (p *Plan) parseExpect(a *args, line int) {
-	e := Expectation{Line: line, Verdict: a.choice("the verdict", "pass", "violation", "excused")}
-	for a.more() && !a.take("under") {
-		e.Checks = append(e.Checks, a.next("a check"))
-	}
-	if a.more() {
-		e.Rules = a.next("the rules")
-	}
-	p.Expect = append(p.Expect, e)
-}
-
-// parseGolden splits what follows the first mark by its marks; each names the
-// rules that its text belongs to.
-func parseGolden(lines []string) map[string]string {
-	golden := map[string]string{}
-	for len(lines) > 0 {
-		rules := strings.TrimSpace(strings.TrimPrefix(lines[0], goldenMark))
-		end := 1
-		for end < len(lines) && !strings.HasPrefix(lines[end], goldenMark) {
-			end++
-		}
-		golden[rules] = strings.Trim(strings.Join(lines[1:end], "\n"), "\n") + "\n"
-		lines = lines[end:]
-	}
-	return golden
-}
-
 // String prints the plan as Parse reads it, without its golden output.
 func (p *Plan) String() string {
 	var b strings.Builder
@@ -167,15 +138,6 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// String prints the expectation as Parse reads it.
-func (e Expectation) String() string {
-	out := strings.Join(append([]string{"expect", e.Verdict}, e.Checks...), " ")
-	if e.Rules != "" {
-		out += " under " + e.Rules
-	}
-	return out
-}
-
 // String prints the step as Parse reads it.
 func (s *Step) String() string {
 	out := strings.TrimRight(string(s.Verb)+" "+verbs[s.Verb].print(s), " ")
@@ -192,16 +154,6 @@ func formatDuration(d time.Duration) string {
 	return d.String()
 }
 
-// Expected is the declared verdict under a composition of rules, if any.
-func (p *Plan) Expected(rules string) (Expectation, bool) {
-	for _, e := range p.Expect {
-		if e.Rules == rules {
-			return e, true
-		}
-	}
-	return Expectation{}, false
-}
-
 // Clients are the names of the producers and consumers, in order of declaration.
 func (p *Plan) Clients() []string {
 	var names []string
@@ -211,43 +163,4 @@ func (p *Plan) Clients() []string {
 		}
 	}
 	return names
-}
-
-// WithGolden returns a scenario file's text with output as what a run under the
-// rules must print; the other sections stay.
-func WithGolden(text, rules, output string) string {
-	head, tail := text, ""
-	if i := goldenStart(text); i >= 0 {
-		head, tail = text[:i], text[i:]
-	}
-	mark := strings.TrimSpace(goldenMark + " " + rules)
-	var b strings.Builder
-	b.WriteString(head)
-	done := false
-	for tail != "" {
-		section := tail
-		if i := strings.Index(tail[1:], "\n"+goldenMark); i >= 0 {
-			section = tail[:i+2]
-		}
-		tail = tail[len(section):]
-		if name, _, _ := strings.Cut(section, "\n"); strings.TrimSpace(name) == mark {
-			section, done = mark+"\n"+output, true
-		}
-		b.WriteString(section)
-	}
-	if !done {
-		b.WriteString(mark + "\n" + output)
-	}
-	return b.String()
-}
-
-// goldenStart is where the first section begins, -1 if there is none.
-func goldenStart(text string) int {
-	if strings.HasPrefix(text, goldenMark) {
-		return 0
-	}
-	if i := strings.Index(text, "\n"+goldenMark); i >= 0 {
-		return i + 1
-	}
-	return -1
 }

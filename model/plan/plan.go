@@ -16,7 +16,7 @@ type Plan struct {
 	Settings []Setting // broker and topic defaults, in order
 	Steps    []Step
 	Expect   []Expectation
-	// Golden is what the run must print, by rules ("" for current).
+	// Golden is what the run must print, by Variant ("" for a plain run).
 	Golden map[string]string
 }
 
@@ -34,9 +34,11 @@ type Setting struct {
 	Line       int
 }
 
-// Expectation declares the verdict of a run under a composition of rules.
+// Expectation declares the verdict of a run under a composition of rules and
+// with settings over the plan's.
 type Expectation struct {
 	Rules   string   // "" for current, else as --rules takes it
+	With    string   // "" for none, else KEY=VALUE[,KEY=VALUE ...], sorted, see JoinSettings
 	Verdict string   // pass, violation, excused
 	Checks  []string // names of the rules that must be found broken, sorted
 	Line    int

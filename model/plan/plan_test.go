@@ -20,6 +20,8 @@ cluster brokers=3 controllers=1 lanes=2
 set replica.lag.time.max.ms=10000
 expect pass
 expect violation LogMatching lost-write under truncate=toHW
+expect pass with acks=1,min.insync.replicas=2
+expect excused lost-write with log.cleanup.policy=compact,delete under truncate=toHW
 topic t assignment=3,1,2;1,2,3 min.insync.replicas=2
 topic u partitions=2 replicas=2
 producer p acks=all linger.ms=0
@@ -185,6 +187,10 @@ func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
 		"reset 1 -> 2":                        "reset takes both directions",
 		"power 1 lose much":                   "one of all, none, random is needed",
 		"expect victory":                      "one of pass, violation, excused",
+		"expect pass with acks":               "expected KEY=VALUE",
+		"expect pass with acks=5":             "acks: 5 is not a valid value",
+		"expect pass with moon=full":          "moon: not a configuration key",
+		"expect pass under":                   "the rules is missing",
 		"set min.insync.replicas":             "expected KEY=VALUE",
 		"set min.insync.replicas=0":           "allowed is a whole number from 1",
 		"set no.such.key=1":                   "no.such.key: not a broker configuration key",
@@ -209,24 +215,35 @@ func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
 }
 
 func TestGoldenOutputBelongsToItsRules(t *testing.T) {
-	p := parse(t, "expect pass\nkill 1\n----\none\n\ntwo\n---- truncate=toHW\nthree\n")
-	want := map[string]string{"": "one\n\ntwo\n", "truncate=toHW": "three\n"}
+	p := parse(t, "expect pass\nkill 1\n----\none\n\ntwo\n---- truncate=toHW\nthree\n---- with acks=1 under truncate=toHW\nfour\n")
+	want := map[string]string{Variant("", ""): "one\n\ntwo\n", Variant("truncate=toHW", ""): "three\n",
+		Variant("truncate=toHW", "acks=1"): "four\n"}
 	if diff := cmp.Diff(want, p.Golden); diff != "" {
 		t.Fatal(diff)
 	}
 }
 
-func TestExpectationIsFoundByItsRules(t *testing.T) {
+func TestExpectationIsFoundByItsRulesAndSettings(t *testing.T) {
 	p := parse(t, everyVerb)
-	if e, ok := p.Expected(""); !ok || e.Verdict != "pass" {
+	if e, ok := p.Expected("", ""); !ok || e.Verdict != "pass" {
 		t.Fatalf("current rules: %+v", e)
 	}
-	e, ok := p.Expected("truncate=toHW")
+	e, ok := p.Expected("truncate=toHW", "")
 	if !ok || e.Verdict != "violation" || len(e.Checks) != 2 {
 		t.Fatalf("truncate=toHW: %+v", e)
 	}
-	if _, ok := p.Expected("no=such"); ok {
-		t.Fatal("found an expectation that nobody declared")
+	with := JoinSettings([]Setting{{Key: "min.insync.replicas", Value: "3"}, {Key: "min.insync.replicas", Value: "2"}, {Key: "acks", Value: "1"}})
+	if e, ok := p.Expected("", with); !ok || e.Verdict != "pass" || len(e.Checks) != 0 {
+		t.Fatalf("%s: %+v", with, e)
+	}
+	e, ok = p.Expected("truncate=toHW", "log.cleanup.policy=compact,delete")
+	if !ok || e.Verdict != "excused" {
+		t.Fatalf("a list as value: %+v", e)
+	}
+	for _, v := range [][2]string{{"no=such", ""}, {"", "acks=0"}, {"truncate=toHW", with}} {
+		if _, ok := p.Expected(v[0], v[1]); ok {
+			t.Fatalf("%q: found an expectation that nobody declared", v)
+		}
 	}
 }
 

@@ -93,17 +93,36 @@ func (w *Builder) Count() int { return int(w.count) }
 // Build fills in the header and returns the batch, which aliases the builder's
 // buffer until Reset. A batch without records is a bug of the caller.
 func (w *Builder) Build() Batch {
+	w.finish(w.buf, None)
+	return w.buf
+}
+
+// BuildCompressed returns the batch with its records compressed, also where that
+// makes it larger, as Kafka does. The batch has memory of its own.
+func (w *Builder) BuildCompressed(f *Deflater, c Codec) Batch {
+	dst := make([]byte, Overhead, Overhead+len(w.buf)/2)
+	if c == None {
+		dst = append(dst, w.buf[Overhead:]...)
+	} else {
+		dst = f.deflate(c, dst, w.buf[Overhead:])
+	}
+	w.finish(dst, c)
+	return dst
+}
+
+// finish writes the header of the builder's batch, whose records begin at
+// Overhead, compressed with c.
+func (w *Builder) finish(b Batch, c Codec) {
 	if w.count == 0 {
 		panic("record: a batch needs at least one record")
 	}
 	w.built = true
-	b := Batch(w.buf)
 	o := w.options
 	binary.BigEndian.PutUint64(b[atBaseOffset:], uint64(o.BaseOffset))
 	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-LogOverhead))
 	binary.BigEndian.PutUint32(b[atLeaderEpoch:], uint32(o.LeaderEpoch))
 	b[atMagic] = Magic
-	binary.BigEndian.PutUint16(b[atAttributes:], uint16(o.attributes()))
+	binary.BigEndian.PutUint16(b[atAttributes:], uint16(o.attributes())|uint16(c))
 	binary.BigEndian.PutUint32(b[atLastDelta:], uint32(w.count-1))
 	binary.BigEndian.PutUint64(b[atBaseTimestamp:], uint64(w.base))
 	binary.BigEndian.PutUint64(b[atMaxTimestamp:], uint64(w.max))
@@ -112,7 +131,6 @@ func (w *Builder) Build() Batch {
 	binary.BigEndian.PutUint32(b[atBaseSequence:], uint32(o.BaseSequence))
 	binary.BigEndian.PutUint32(b[atCount:], uint32(w.count))
 	b.seal()
-	return b
 }
 
 func (o BuilderOptions) attributes() int16 {

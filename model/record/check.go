@@ -13,8 +13,8 @@ var (
 	// ErrTruncated: the bytes end inside a batch. At the end of a fetch answer
 	// that is usual, at the end of a segment it is a torn write.
 	ErrTruncated = errors.New("truncated record batch")
-	// ErrCompressed: the records are compressed with a codec that this build
-	// cannot read.
+	// ErrCompressed: the records are compressed with a codec that Kafka has not
+	// defined.
 	ErrCompressed = errors.New("cannot read compressed records")
 )
 

@@ -31,4 +31,8 @@
 // of -1 is null. The CRC leaves out base offset and leader epoch so that the
 // leader may stamp them without reading the rest; the price is that damage there
 // is not seen, and that nothing in a batch names its topic or partition.
+//
+// Compression (attributes, bits 0-2) covers everything from byte 61 on: an
+// Inflater reads it, a Deflater writes it. Producers compress; a broker stores
+// what it got unless the topic says otherwise.
 package record

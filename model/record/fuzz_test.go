@@ -12,6 +12,9 @@ import (
 func FuzzBatch(f *testing.F) {
 	f.Add(golden)
 	f.Add(golden[:70])
+	for _, c := range codecs {
+		f.Add([]byte(compressed(c, sample(3))))
+	}
 	f.Add([]byte(record.LeaderChange{Leader: 1, Voters: []record.Voter{{ID: 1}}}.Batch(0, 1, 2)))
 	f.Fuzz(func(t *testing.T, buf []byte) {
 		for len(buf) > 0 {

@@ -19,12 +19,21 @@ type Iterator struct {
 	err     error
 }
 
-// Reset starts the iterator at the first record of b.
+// Reset starts the iterator at the first record of b. Compressed records are
+// read by an Inflater of their own, and stay valid.
 func (it *Iterator) Reset(b Batch) {
-	*it = Iterator{batch: b, rest: b[Overhead:], left: b.Count(), headers: it.headers}
-	if c := b.Compression(); c != None {
-		it.err = fmt.Errorf("%w: the batch at offset %d uses %s", ErrCompressed, b.BaseOffset(), c)
+	var f *Inflater // not asked for uncompressed records
+	if b.Compression() != None {
+		f = new(Inflater)
 	}
+	it.ResetWith(f, b)
+}
+
+// ResetWith does the same with an Inflater that the caller keeps: compressed
+// records are valid until it is used again, or for ever after its Detach.
+func (it *Iterator) ResetWith(f *Inflater, b Batch) {
+	*it = Iterator{batch: b, left: b.Count(), headers: it.headers}
+	it.rest, it.err = f.Records(b)
 }
 
 // Next moves to the next record and reports whether there is one; at the end
@@ -48,8 +57,8 @@ func (it *Iterator) Next() bool {
 	return true
 }
 
-// Record is the record that Next moved to. Its slices alias the batch, and
-// Headers is reused by Next.
+// Record is the record that Next moved to. Its slices alias the batch, or what
+// its records decompressed to; Headers is reused by Next.
 func (it *Iterator) Record() Record { return it.rec }
 
 // Err is the error that ended the walk early; nil at the end of a sound batch.

@@ -11,7 +11,7 @@ import "tidemark/model/kafka"
 // fetched again, and this replica is elected, they are gone (KIP-101 scenario
 // 1, KAFKA-1211; story R1). And where both replicas lost power, equal high
 // watermarks can stand on different records, which no cut to the high watermark
-// will ever part (scenario 2; story R2).
+// will ever part (scenario 2).
 //
 // KIP-101 (0.11) made the leader epoch the judge, KIP-279 (2.0) closed the hole
 // that fast failovers left, KIP-595 (2.7) moved the question into the fetch.
@@ -20,8 +20,8 @@ var truncateToHW = Variant{
 	Value:   "toHW",
 	Current: "leaderEpoch",
 	Summary: "a new follower cuts its log to its high watermark instead of asking where the epochs part",
-	History: "Kafka until 0.10; KIP-101 scenarios 1 and 2, KAFKA-1211; replaced in 0.11",
-	Stories: "R1, R2",
+	History: "Kafka before 0.11 (2017); KIP-101 scenarios 1 and 2, KAFKA-1211",
+	Stories: "R1",
 	Apply: func(r *Rules) {
 		r.Replica.StartFollowing = func(l FollowerLog) kafka.Offset { return l.HighWatermark }
 		// Fetches of that time carried no epoch, so no leader could object.

@@ -7,7 +7,9 @@ import (
 
 	"tidemark/disk"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/node"
+	"tidemark/node/metadata"
 	"tidemark/node/replica"
 )
 
@@ -16,6 +18,7 @@ const (
 	fetchTopicIDs     = 13 // topics by id (KIP-516)
 	fetchReplicaState = 15 // replica id and epoch in a tagged field (KIP-903)
 	fetchHints        = 16 // the new leader in the answer (KIP-951)
+	fetchZstd         = 10 // the client can read zstd (KIP-110)
 	fetchFollowers    = 11 // the client knows that followers can be read (KIP-392)
 )
 
@@ -71,7 +74,7 @@ func (r *router) handleFetch(conn node.ConnID, m *node.Message) {
 	}
 	f.results = make([]fetchResult, len(f.asked))
 	f.shares = r.laneShares(len(f.asked), func(i int) int {
-		name, code := f.asked[i].tp, f.asked[i].check(r)
+		name, code := f.asked[i].tp, f.asked[i].check(r, req.Version)
 		if code != kafka.None {
 			f.results[i] = fetchResult{Index: i, FetchResult: failedFetch(code)}
 			return -1
@@ -103,10 +106,18 @@ func fetchingReplica(req *kmsg.FetchRequest) (kafka.BrokerID, kafka.BrokerEpoch)
 	return kafka.BrokerID(req.ReplicaID), kafka.NoBrokerEpoch
 }
 
-// check is what the metadata says of the partition.
-func (a askedPartition) check(r *router) kafka.ErrorCode {
+// check is what the metadata says of the partition. A client too old to know
+// zstd is told so where the topic names it; where a producer chose it, the client
+// gets the bytes.
+func (a askedPartition) check(r *router, version int16) kafka.ErrorCode {
 	if a.tp.Topic == "" {
 		return kafka.UnknownTopicID
+	}
+	if version < fetchZstd {
+		codec, _ := r.image.ConfigValue(metadata.TopicResource, a.tp.Topic, kafka.CompressionType)
+		if codec == record.Zstd.String() {
+			return kafka.UnsupportedCompressionType
+		}
 	}
 	return r.partitionKnown(a.tp)
 }

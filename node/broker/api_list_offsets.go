@@ -20,8 +20,9 @@ type lookupWork struct {
 const listOffsetsNotAvailable = 5
 
 // handleListOffsets serves ListOffsets, key 2, versions 1 to 10, of consumers
-// and of followers: the end of a log (timestamp -1), its start (-2), or the first
-// record that is not older than a timestamp. A partition that is named twice is refused with INVALID_REQUEST.
+// and of followers: the end of a log (timestamp -1), its start (-2), its record
+// with the largest timestamp (-3), or the first record that is not older than a
+// timestamp. A partition that is named twice is refused with INVALID_REQUEST.
 func (r *router) handleListOffsets(conn node.ConnID, m *node.Message) {
 	req := m.Request.(*kmsg.ListOffsetsRequest)
 	w := r.begin(conn, m)
@@ -35,7 +36,11 @@ func (r *router) handleListOffsets(conn node.ConnID, m *node.Message) {
 				Timestamp: kafka.Timestamp(p.Timestamp), CurrentLeaderEpoch: kafka.LeaderEpoch(p.CurrentLeaderEpoch),
 				FromReplica: req.ReplicaID >= 0}})
 			w.lookup.tps = append(w.lookup.tps, tp)
-			w.lookup.offsets = append(w.lookup.offsets, offsetResult{Code: r.partitionKnown(tp), ListOffsetResult: noListOffset})
+			code := r.partitionKnown(tp)
+			if code == kafka.None && !timestampServed(p.Timestamp, req.Version) {
+				code = kafka.UnsupportedVersion
+			}
+			w.lookup.offsets = append(w.lookup.offsets, offsetResult{Code: code, ListOffsetResult: noListOffset})
 			seen[tp]++
 		}
 	}
@@ -52,6 +57,19 @@ func (r *router) handleListOffsets(conn node.ConnID, m *node.Message) {
 		r.lookUp(w, lane, len(share), post)
 	}
 	r.finishLookup(w)
+}
+
+// timestampServed tells whether a timestamp is one that the version has.
+func timestampServed(t int64, version int16) bool {
+	switch kafka.Timestamp(t) {
+	case replica.LargestTimestamp:
+		return version >= 7 // KIP-734
+	case replica.EarliestLocalTimestamp:
+		return version >= 8 // KIP-405
+	case replica.LatestTieredTimestamp:
+		return version >= 9 // KIP-1005
+	}
+	return t >= int64(replica.EarliestTimestamp)
 }
 
 // lookupShares groups the partitions that passed the checks by lane.

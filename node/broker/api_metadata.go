@@ -13,7 +13,8 @@ import (
 // handleMetadata answers Metadata, key 3, versions 0 to 13, from the image:
 // brokers that are not fenced, and the asked topics, by name or from version 10
 // on by id. No list asks for all topics; in version 0 an empty list does too.
-// Topics are never created on the way, as with auto.create.topics.enable=false.
+// A named topic that does not exist is created meanwhile, if the client and
+// auto.create.topics.enable allow that.
 func (r *router) handleMetadata(conn node.ConnID, m *node.Message) {
 	req := m.Request.(*kmsg.MetadataRequest)
 	res := kmsg.NewPtrMetadataResponse()
@@ -29,15 +30,16 @@ func (r *router) handleMetadata(conn node.ConnID, m *node.Message) {
 			res.Brokers = append(res.Brokers, broker)
 		}
 	}
-	// Clients send controller requests to any broker, which forwards them.
-	if n := uint64(len(res.Brokers)); n > 0 {
-		res.ControllerID = res.Brokers[r.env.Rand("metadata controller")%n].NodeID
+	res.ControllerID = r.anyController()
+	if req.IncludeClusterAuthorizedOperations {
+		res.AuthorizedOperations = operations
 	}
 	if req.Topics == nil || m.Version() == 0 && len(req.Topics) == 0 {
 		for _, t := range r.image.Topics() {
 			res.Topics = append(res.Topics, r.describeTopic(t, m.Version()))
 		}
 	}
+	r.autoCreate(req)
 	for _, asked := range req.Topics {
 		res.Topics = append(res.Topics, r.askedTopic(asked, m.Version()))
 	}

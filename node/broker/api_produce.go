@@ -37,7 +37,7 @@ func (r *router) handleProduce(conn node.ConnID, m *node.Message) {
 			batches = append(batches, p.Records)
 			result := produceResult{Code: code, Base: kafka.NoOffset, LogAppendTime: -1, LogStart: kafka.NoOffset}
 			if code == kafka.None {
-				result.Code = r.checkProduce(tp, p.Records, req.Acks)
+				result.Code = r.checkProduce(tp, p.Records, req)
 			}
 			w.produce.results = append(w.produce.results, result)
 		}
@@ -65,16 +65,19 @@ func (r *router) handleProduce(conn node.ConnID, m *node.Message) {
 	}
 }
 
+// produceZstd is the first Produce version whose clients may send zstd (KIP-110).
+const produceZstd = 7
+
 // magicAt is the place of the magic byte, the same in every record format.
 const magicAt = 16
 
 // checkProduce makes Kafka's checks before ReplicaManager, in its order:
 // metadata, exactly one batch of magic 2, acks, internal topic.
-func (r *router) checkProduce(tp kafka.TopicPartition, records []byte, acks int16) kafka.ErrorCode {
+func (r *router) checkProduce(tp kafka.TopicPartition, records []byte, req *kmsg.ProduceRequest) kafka.ErrorCode {
 	if code := r.partitionKnown(tp); code != kafka.None {
 		return code
 	}
-	_, rest, err := record.Next(records)
+	b, rest, err := record.Next(records)
 	switch {
 	case len(records) > magicAt && records[magicAt] != 2, errors.Is(err, record.ErrTruncated):
 		return kafka.InvalidRecord
@@ -82,7 +85,9 @@ func (r *router) checkProduce(tp kafka.TopicPartition, records []byte, acks int1
 		return kafka.CorruptMessage
 	case len(rest) > 0:
 		return kafka.InvalidRecord
-	case !replica.ValidAcks(acks):
+	case req.Version < produceZstd && b.Compression() == record.Zstd:
+		return kafka.UnsupportedCompressionType
+	case !replica.ValidAcks(req.Acks):
 		return kafka.InvalidRequiredAcks
 	case internalTopic(tp.Topic):
 		return kafka.InvalidTopic

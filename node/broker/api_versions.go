@@ -18,11 +18,15 @@ func servedAPIs() []api {
 		{Key: 1, Min: 4, Max: 18, Advertised: 4, Handle: (*router).handleFetch},
 		{Key: 2, Min: 1, Max: 10, Advertised: 1, Handle: (*router).handleListOffsets},
 		{Key: 3, Min: 0, Max: 13, Advertised: 0, Handle: (*router).handleMetadata},
+		{Key: 10, Min: 0, Max: 6, Advertised: 0, Handle: (*router).handleFindCoordinator},
 		{Key: 18, Min: 0, Max: 4, Advertised: 0, Handle: (*router).handleAPIVersions},
 		{Key: 19, Min: 2, Max: 7, Advertised: 2, Handle: (*router).handleForwarded},
 		{Key: 20, Min: 1, Max: 6, Advertised: 1, Handle: (*router).handleForwarded},
+		{Key: 22, Min: 0, Max: 5, Advertised: 0, Handle: (*router).handleInitProducerID},
 		{Key: 23, Min: 2, Max: 4, Advertised: 2, Handle: (*router).handleOffsetForLeaderEpoch},
+		{Key: 32, Min: 1, Max: 4, Advertised: 1, Handle: (*router).handleDescribeConfigs},
 		{Key: 43, Min: 0, Max: 2, Advertised: 0, Handle: (*router).handleForwarded},
+		{Key: 60, Min: 0, Max: 2, Advertised: 0, Handle: (*router).handleDescribeCluster},
 	}
 }
 

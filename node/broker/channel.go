@@ -13,8 +13,8 @@ import (
 // connection of its own and one at a time, as Kafka's
 // NodeToControllerChannelManager does: a request that fails on the way, or that
 // a node which is not the controller answers, is sent again until its time is
-// over. So a request may take effect twice; every one sent here is idempotent
-// or checked by an epoch.
+// over. So a request may take effect twice; every one sent here is idempotent,
+// or checked by an epoch, or costs a block of producer ids.
 type channel struct {
 	env      node.Env
 	timers   *node.Timers
@@ -188,6 +188,8 @@ func answersNotController(r kmsg.Response) bool {
 	case *kmsg.BrokerHeartbeatResponse:
 		return is(r.ErrorCode)
 	case *kmsg.EnvelopeResponse:
+		return is(r.ErrorCode)
+	case *kmsg.AllocateProducerIDsResponse:
 		return is(r.ErrorCode)
 	case *kmsg.AlterPartitionResponse:
 		for _, t := range r.Topics {

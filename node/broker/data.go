@@ -7,6 +7,7 @@ import (
 	"tidemark/disk"
 	"tidemark/model/event"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/node"
 	"tidemark/node/metadata"
 	"tidemark/node/replica"
@@ -26,6 +27,8 @@ type dataLane struct {
 	timers    *node.Timers
 	syncs     *node.Syncs
 	purgatory *replica.Purgatory
+	inflater  record.Inflater // of all logs of the lane
+	deflater  record.Deflater
 
 	image   *metadata.Image
 	waiting []imagePost // images that came before load
@@ -63,6 +66,7 @@ func (d *dataLane) Start(env node.Env) {
 	d.parked = map[workID]*parkedFetch{}
 	d.cuts = map[uint64]func(){}
 	d.shrinkLater()
+	d.expireProducersLater()
 }
 
 // laneOf is the data lane, from 0, that owns a partition: Java's string hash of
@@ -179,6 +183,19 @@ func (d *dataLane) shrinkLater() {
 			d.hosted[tp].partition.MaybeShrinkISR()
 		}
 		d.shrinkLater()
+	})
+}
+
+// producerExpiryCheck is the pause between two looks for producers that were
+// silent for producer.id.expiration.ms.
+const producerExpiryCheck = 10 * time.Minute
+
+func (d *dataLane) expireProducersLater() {
+	d.timers.After(producerExpiryCheck, func() {
+		for _, tp := range d.order {
+			d.hosted[tp].log.ExpireProducers(d.env.Wall())
+		}
+		d.expireProducersLater()
 	})
 }
 

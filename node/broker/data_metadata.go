@@ -125,7 +125,8 @@ func (d *dataLane) ensure(p metadata.PartitionDelta, onDisk []string) *hosted {
 	}
 	_, old := slices.BinarySearch(onDisk, p.TP.String()+"/")
 	config := d.topicConfig(p.TP.Topic)
-	opening := storage.Opening{Clean: true, TopicID: p.TopicID, Syncs: d.syncs, Now: d.env.Wall()}
+	opening := storage.Opening{Clean: true, TopicID: p.TopicID, Syncs: d.syncs, Now: d.env.Wall(),
+		ProducerExpirationMs: d.cfg.Properties.Int(kafka.ProducerIDExpirationMs), Inflater: &d.inflater, Deflater: &d.deflater}
 	var watermark kafka.Offset
 	if old {
 		opening.Clean = d.load.Clean

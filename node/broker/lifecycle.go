@@ -126,6 +126,8 @@ func (l *lifecycle) Posted(from node.Lane, msg any) {
 		l.alter.submit(from, m.Proposal)
 	case forwardPost:
 		l.forwardRequest(from, m)
+	case allocatePost:
+		l.allocateProducerIDs(from)
 	case cleanPost:
 		l.exit()
 	case offlinePost:

@@ -15,6 +15,7 @@ const (
 	heartbeatVersion      = 1
 	alterPartitionVersion = 3
 	envelopeVersion       = 0
+	allocateVersion       = 0
 )
 
 // registration builds BrokerRegistration (KIP-631). Broker and controller

@@ -137,6 +137,16 @@ type forwardedPost struct {
 	Response *node.Message
 }
 
+// allocatePost asks lifecycle for a block of producer ids.
+type allocatePost struct{}
+
+// allocatedPost is the controller's answer: producer ids from First on, Count of
+// them, 0 if there is no answer or an error in it.
+type allocatedPost struct {
+	First kafka.ProducerID
+	Count int32
+}
+
 // workID names a request in the router, unique in its life.
 type workID uint64
 

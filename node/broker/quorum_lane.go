@@ -165,6 +165,7 @@ func controllerAPIs() []controllerAPI {
 		{Key: kmsg.Envelope, Min: 0, Max: 0, Handle: (*quorumLane).handleEnvelope},
 		{Key: kmsg.BrokerRegistration, Min: 3, Max: 4, Handle: (*quorumLane).handleBrokerRegistration},
 		{Key: kmsg.BrokerHeartbeat, Min: 0, Max: 1, Handle: (*quorumLane).handleBrokerHeartbeat},
+		{Key: kmsg.AllocateProducerIDs, Min: 0, Max: 0, Handle: (*quorumLane).handleAllocateProducerIDs},
 	}
 }
 

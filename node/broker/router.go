@@ -24,7 +24,9 @@ type router struct {
 	last     workID
 	work     map[workID]*work
 	busy     map[node.ConnID]*work
+	creating map[workID]string // topics that the controller was asked for
 	sessions *sessionCache
+	ids      producerIDs
 	apis     []api // sorted by key
 	serving  bool
 	closed   bool
@@ -47,7 +49,7 @@ func newRouter(cfg Config) *router { return &router{cfg: cfg} }
 // Start begins a life: nothing is served before lifecycle says so.
 func (r *router) Start(env node.Env) {
 	r.env, r.timers = env, node.NewTimers(env)
-	r.work, r.busy = map[workID]*work{}, map[node.ConnID]*work{}
+	r.work, r.busy, r.creating = map[workID]*work{}, map[node.ConnID]*work{}, map[workID]string{}
 	r.apis = servedAPIs()
 	r.sessions = newSessionCache(int(r.cfg.Properties.Int(kafka.FetchSessionSlots)))
 }
@@ -143,6 +145,9 @@ func (r *router) Posted(from node.Lane, msg any) {
 		if w := r.work[m.ID]; w != nil {
 			r.forwarded(w, m.Response)
 		}
+		delete(r.creating, m.ID)
+	case allocatedPost:
+		r.ids.allocated(m, r.env.Now())
 	case servePost:
 		r.serving = true
 	case closePost:

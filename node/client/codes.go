@@ -19,7 +19,8 @@ func NeedsMetadata(code kafka.ErrorCode) bool {
 func Retriable(code kafka.ErrorCode) bool {
 	switch code {
 	case kafka.CorruptMessage, kafka.RequestTimedOut, kafka.NotEnoughReplicas, kafka.NotEnoughReplicasAfterAppend,
-		kafka.NotController, kafka.CoordinatorNotAvailable, kafka.OffsetNotAvailable, kafka.UnknownLeaderEpoch, kafka.UnstableOffsetCommit,
+		kafka.NotController, kafka.CoordinatorLoadInProgress, kafka.CoordinatorNotAvailable, kafka.NotCoordinator,
+		kafka.OffsetNotAvailable, kafka.UnknownLeaderEpoch, kafka.UnstableOffsetCommit,
 		kafka.FetchSessionIDNotFound, kafka.InvalidFetchSessionEpoch, kafka.FetchSessionTopicIDError:
 		return true
 	}

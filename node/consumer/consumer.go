@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/node"
 	"tidemark/node/client"
 )
@@ -40,6 +41,7 @@ type Consumer struct {
 	buffered []*partition // with data, in order of arrival
 	sessions map[kafka.BrokerID]*session
 	closed   bool
+	inflater record.Inflater
 
 	timer   node.TimerID // 0: none runs
 	timerAt time.Duration

@@ -79,7 +79,7 @@ func (c *Consumer) answered(from kafka.BrokerID, s *session, a client.FetchAnswe
 		if p == nil || !ok || p.buffered != nil {
 			continue
 		}
-		p.buffered = newFetched(*got, asked.Offset)
+		p.buffered = newFetched(*got, asked.Offset, &c.inflater)
 		c.buffered = append(c.buffered, p)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Record is a record as the application gets it. Its slices alias the fetched
-// bytes and stay valid.
+// bytes, or what these decompressed to, and stay valid.
 type Record struct {
 	record.Record
 	Epoch kafka.LeaderEpoch // of its batch
@@ -25,11 +25,13 @@ type fetched struct {
 	rest   []byte            // batches not begun
 	batch  record.Batch      // nil between batches
 	it     record.Iterator   // in batch
-	done   bool
+	// inflater is the consumer's.
+	inflater *record.Inflater
+	done     bool
 }
 
-func newFetched(a client.Fetched, from kafka.Offset) *fetched {
-	return &fetched{answer: a, next: from, epoch: kafka.NoEpoch, rest: a.Records}
+func newFetched(a client.Fetched, from kafka.Offset, f *record.Inflater) *fetched {
+	return &fetched{answer: a, next: from, epoch: kafka.NoEpoch, rest: a.Records, inflater: f}
 }
 
 // take returns up to n more records. Records below the position, which the
@@ -88,7 +90,8 @@ func (f *fetched) begin(checkCRCs bool) error {
 		f.end()
 		return nil
 	}
-	f.it.Reset(b)
+	f.it.ResetWith(f.inflater, b)
+	f.inflater.Detach() // the application keeps the records
 	return nil
 }
 

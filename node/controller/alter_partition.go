@@ -76,7 +76,7 @@ func (c *Controller) alterPartition(r *result, sender kafka.BrokerID, want Parti
 	}
 	tp := kafka.TopicPartition{Topic: t.Name, Partition: want.Partition}
 	if code := c.checkProposal(t, sender, want); code != kafka.None {
-		c.refused(tp, sender, code)
+		c.refused(tp, sender, want, code)
 		return PartitionAnswer{TopicID: want.TopicID, Partition: want.Partition, Code: code}
 	}
 	b := c.changeIn(t, want.Partition, noBrokerChange)

@@ -79,8 +79,9 @@ func partitionEvent(p metadata.PartitionDelta, hows []how) event.Event {
 }
 
 // refused tells the trace at once of an AlterPartition that changes nothing.
-func (c *Controller) refused(tp kafka.TopicPartition, sender kafka.BrokerID, code kafka.ErrorCode) {
+func (c *Controller) refused(tp kafka.TopicPartition, sender kafka.BrokerID, want PartitionProposal, code kafka.ErrorCode) {
 	e := event.New(event.AlterPartitionRefused)
 	e.Topic, e.Partition, e.Peer, e.Code = tp.Topic, tp.Partition, sender, code
+	e.Epoch, e.PartitionEpoch = want.LeaderEpoch, want.PartitionEpoch
 	c.env.Emit(&e)
 }

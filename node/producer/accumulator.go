@@ -13,6 +13,10 @@ type queue struct {
 	tp      kafka.TopicPartition
 	batches []*batch
 	muted   bool // a batch is in flight and order must be kept
+
+	sequencer sequencer // of a producer with idempotence
+
+	compressor *compressor
 }
 
 // last is the batch that takes records; nil if there is none.
@@ -26,9 +30,15 @@ func (q *queue) last() *batch {
 // full reports whether no batch waits for more records.
 func (q *queue) full() bool { return q.last() == nil || q.last().full() }
 
-// requeue puts a batch back for another attempt. Without sequence numbers the
-// front is the place that least disturbs the order.
-func (q *queue) requeue(batches ...*batch) { q.batches = slices.Insert(q.batches, 0, batches...) }
+// requeue puts a batch, or the parts of one, back for another attempt: in order
+// of sequences. Without them the front is the place that least disturbs the order.
+func (q *queue) requeue(batches ...*batch) {
+	i := 0
+	for i < len(q.batches) && q.sequencer.before(q.batches[i], batches[0]) {
+		i++
+	}
+	q.batches = slices.Insert(q.batches, i, batches...)
+}
 
 // topicQueues are the queues of one topic.
 type topicQueues struct {
@@ -36,6 +46,8 @@ type topicQueues struct {
 	queues []*queue // by partition number; nil before its first record
 	open   int      // queues that are not nil
 	sticky sticky
+
+	compressor *compressor
 }
 
 func (t *topicQueues) queue(partition int32) *queue {
@@ -43,7 +55,8 @@ func (t *topicQueues) queue(partition int32) *queue {
 		t.queues = append(t.queues, nil)
 	}
 	if t.queues[partition] == nil {
-		t.queues[partition] = &queue{tp: kafka.TopicPartition{Topic: t.name, Partition: partition}}
+		t.queues[partition] = &queue{tp: kafka.TopicPartition{Topic: t.name, Partition: partition}, compressor: t.compressor,
+			sequencer: newSequencer()}
 		t.open++
 	}
 	return t.queues[partition]
@@ -56,13 +69,14 @@ type accumulator struct {
 	topics []*topicQueues // by name
 	memory int64          // bytes of buffer.memory in use, batches in flight included
 	// starved tells that a record waits for memory: then every batch may go.
-	starved bool
+	starved    bool
+	compressor compressor
 }
 
 func (a *accumulator) topic(name string) *topicQueues {
 	i, ok := slices.BinarySearchFunc(a.topics, name, func(t *topicQueues, name string) int { return strings.Compare(t.name, name) })
 	if !ok {
-		a.topics = slices.Insert(a.topics, i, &topicQueues{name: name, sticky: sticky{batchSize: a.cfg.BatchSize}})
+		a.topics = slices.Insert(a.topics, i, &topicQueues{name: name, sticky: sticky{batchSize: a.cfg.BatchSize}, compressor: &a.compressor})
 	}
 	return a.topics[i]
 }

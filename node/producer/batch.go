@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"slices"
 	"time"
 
 	"tidemark/model/kafka"
@@ -24,12 +25,17 @@ type batch struct {
 	backoff     time.Duration // pause after lastAttempt; void if the leader epoch rose
 	sentEpoch   kafka.LeaderEpoch
 	divided     bool // result of a split
-	ended       bool // its senders know; the request may still be in flight
+
+	as         identity       // with idempotence: who sends it, once numbered
+	base       kafka.Sequence // of the first record; NoSequence before
+	renumbered bool           // since it was sent last
+
+	ended bool // its senders know; the request may still be in flight
 }
 
 func newBatch(q *queue, limit int, memory int64, now time.Duration) *batch {
 	return &batch{queue: q, builder: record.NewBuilder(record.NoProducer()), limit: limit, memory: memory,
-		created: now, lastAttempt: now, sentEpoch: kafka.NoEpoch}
+		created: now, lastAttempt: now, sentEpoch: kafka.NoEpoch, as: noIdentity, base: record.NoSequence}
 }
 
 // append adds a record if there is room; the first record always has it.
@@ -51,14 +57,36 @@ func (b *batch) append(ts kafka.Timestamp, r *Record, done func(Result)) bool {
 
 func (b *batch) full() bool { return b.closed || b.builder.Size() >= b.limit }
 
-// build returns the batch's bytes, the same for each attempt.
+// build returns the batch's bytes: the same records for each attempt.
 func (b *batch) build() record.Batch {
 	if b.bytes == nil {
 		b.closed = true
-		b.bytes = b.builder.Build()
+		b.bytes = b.queue.compressor.build(b.builder)
 	}
 	return b.bytes
 }
+
+// seal returns the batch's bytes with its present numbers, for an attempt.
+// Requests still read the ones that an earlier attempt was sent with.
+func (b *batch) seal() record.Batch {
+	fresh := b.bytes == nil
+	bytes := b.build()
+	if bytes.ProducerID() != b.as.id || bytes.ProducerEpoch() != b.as.epoch || bytes.BaseSequence() != b.base {
+		if !fresh {
+			bytes = slices.Clone(bytes)
+		}
+		bytes.SetProducer(b.as.id, b.as.epoch, b.base)
+		b.bytes = bytes
+	}
+	b.renumbered = false
+	return bytes
+}
+
+// numbered tells that the batch has sequences.
+func (b *batch) numbered() bool { return b.base != record.NoSequence }
+
+// count is the number of records.
+func (b *batch) count() int32 { return int32(len(b.dones)) }
 
 func (b *batch) size() int { return b.builder.Size() }
 

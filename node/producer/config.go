@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/node/client"
 )
 
@@ -22,6 +23,9 @@ type Config struct {
 	Adaptive        bool
 	Availability    time.Duration // 0: off
 	IgnoreKeys      bool
+	Compression     record.Codec
+	// Idempotence needs Acks -1, Retries from 1 and MaxInFlight up to 5.
+	Idempotence bool
 }
 
 // NewConfig reads a configuration that kafka.NewProducerConfig returned.
@@ -41,6 +45,8 @@ func NewConfig(c kafka.Config) Config {
 		Adaptive:        c.Bool(kafka.PartitionerAdaptive),
 		Availability:    c.Millis(kafka.PartitionerAvailabilityMs),
 		IgnoreKeys:      c.Bool(kafka.PartitionerIgnoreKeys),
+		Compression:     codecs[c.Text(kafka.CompressionType)],
+		Idempotence:     c.Bool(kafka.EnableIdempotence),
 	}
 }
 

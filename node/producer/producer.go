@@ -41,6 +41,7 @@ type Producer struct {
 	inFlight  []*batch // in order of their requests
 	drainFrom map[kafka.BrokerID]int
 	progress  map[kafka.BrokerID]*progress
+	idempotence
 
 	open    int // records without a Result
 	closing bool
@@ -52,8 +53,8 @@ type Producer struct {
 
 // New returns a producer over a client that it alone uses.
 func New(env node.Env, timers *node.Timers, c *client.Client, cfg Config) *Producer {
-	return &Producer{env: env, timers: timers, client: c, cfg: cfg, acc: accumulator{cfg: cfg},
-		drainFrom: map[kafka.BrokerID]int{}, progress: map[kafka.BrokerID]*progress{}}
+	return &Producer{env: env, timers: timers, client: c, cfg: cfg, acc: accumulator{cfg: cfg, compressor: compressor{codec: cfg.Compression}},
+		drainFrom: map[kafka.BrokerID]int{}, progress: map[kafka.BrokerID]*progress{}, idempotence: idempotence{as: noIdentity}}
 }
 
 // Send hands a record over; done runs once, perhaps before Send returns. A send
@@ -100,6 +101,11 @@ func (p *Producer) end(done func(Result), r Result) {
 func (p *Producer) admit() {
 	for len(p.blocked) > 0 {
 		s := p.blocked[0]
+		if p.fatal != kafka.None {
+			p.refuse(s, p.fatal)
+			p.blocked = slices.Delete(p.blocked, 0, 1)
+			continue
+		}
 		if s.until == never {
 			s.until = p.env.Now() + p.cfg.MaxBlock
 		}

@@ -100,7 +100,8 @@ func (p *Producer) offer(id kafka.BrokerID, takes bool) {
 
 // drain takes one batch of each partition that a broker leads, up to
 // max.request.size, beginning where the last drain stopped, so that no
-// partition starves behind others.
+// partition starves behind others. A batch that its sequence holds back ends the
+// drain, as in Kafka.
 func (p *Producer) drain(id kafka.BrokerID) []*batch {
 	var led []*queue
 	p.acc.each(func(_ *topicQueues, q *queue) {
@@ -121,6 +122,12 @@ func (p *Producer) drain(id kafka.BrokerID) []*batch {
 		b := q.batches[0]
 		if len(taken) > 0 && size+b.size() > p.cfg.MaxRequestSize {
 			break
+		}
+		if p.cfg.Idempotence {
+			if q.sequencer.holds(b, p.as) {
+				break
+			}
+			q.sequencer.number(b, p.as)
 		}
 		q.batches = q.batches[1:]
 		q.muted = p.cfg.MaxInFlight == 1

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/model/event"
 	"tidemark/model/kafka"
 	"tidemark/node/client"
 )
@@ -23,6 +24,9 @@ func (p *Producer) Poll() {
 // round sends one request to each broker that leads a batch which may go and
 // can take it. Without one that was sent, wait is the time to the next round.
 func (p *Producer) round() (wait time.Duration, sent bool) {
+	if ready, wait := p.identify(); !ready {
+		return wait, false
+	}
 	r := p.lookAround()
 	if r.unknown {
 		p.client.RequestUpdate()
@@ -31,8 +35,7 @@ func (p *Producer) round() (wait time.Duration, sent bool) {
 		takes := p.client.Ready(id)
 		p.offer(id, takes)
 		if takes {
-			p.sendTo(id)
-			sent = true
+			sent = p.sendTo(id) || sent
 		} else if at := p.client.RetryAt(id); at > p.env.Now() {
 			r.wait = min(r.wait, at-p.env.Now())
 		}
@@ -40,15 +43,18 @@ func (p *Producer) round() (wait time.Duration, sent bool) {
 	return r.wait, sent
 }
 
-// sendTo puts what may go to a broker into one request.
-func (p *Producer) sendTo(id kafka.BrokerID) {
+// sendTo puts what may go to a broker into one request, if there is anything.
+func (p *Producer) sendTo(id kafka.BrokerID) bool {
 	batches := p.drain(id)
+	if len(batches) == 0 {
+		return false
+	}
 	// A request lists its partitions in order, wherever the drain began.
 	slices.SortStableFunc(batches, func(a, b *batch) int { return compare(a.queue.tp, b.queue.tp) })
 	parts := make([]client.ProducePartition, len(batches))
 	for i, b := range batches {
 		b.sentEpoch = p.client.Leader(b.queue.tp).Epoch
-		parts[i] = client.ProducePartition{TP: b.queue.tp, Records: b.build()}
+		parts[i] = client.ProducePartition{TP: b.queue.tp, Records: b.seal()}
 	}
 	p.inFlight = append(p.inFlight, batches...)
 	p.client.Produce(id, p.cfg.Acks, p.cfg.RequestTimeout, parts, func(answers []client.Produced, code kafka.ErrorCode) {
@@ -60,6 +66,7 @@ func (p *Producer) sendTo(id kafka.BrokerID) {
 			p.settle(b, a)
 		}
 	})
+	return true
 }
 
 func compare(a, b kafka.TopicPartition) int {
@@ -76,21 +83,54 @@ func compare(a, b kafka.TopicPartition) int {
 func (p *Producer) settle(b *batch, a client.Produced) {
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(o *batch) bool { return o == b })
 	b.queue.muted = false
+	written := a.Code == kafka.None || p.cfg.Idempotence && a.Code == kafka.DuplicateSequenceNumber
+	if written {
+		b.queue.sequencer.acknowledge(b)
+	}
 	switch {
 	case b.ended: // it expired meanwhile; the memory was kept for the request
 		p.acc.release(b)
-	case a.Code == kafka.None:
+	case written:
 		p.acknowledge(b, a.Base)
 	case a.Code == kafka.MessageTooLarge && len(b.dones) > 1:
 		p.divide(b)
-	case client.Retriable(a.Code) && b.attempts < p.cfg.Retries && !b.expired(p.env.Now(), p.cfg.DeliveryTimeout):
-		p.retry(b)
+	case p.triesAgain(b, a.Code):
+		p.retry(b, a.Code)
 	default:
 		p.acc.release(b)
 		p.fail(b, a.Code, outcomeOf(a.Code, b.attempts > 0))
+		p.afterFailure(b, a.Code)
 	}
 	if client.NeedsMetadata(a.Code) {
 		p.client.RequestUpdate()
+	}
+}
+
+// triesAgain tells whether a batch that failed goes out again.
+func (p *Producer) triesAgain(b *batch, code kafka.ErrorCode) bool {
+	if b.attempts >= p.cfg.Retries || b.expired(p.env.Now(), p.cfg.DeliveryTimeout) {
+		return false
+	}
+	if p.cfg.Idempotence && code == kafka.OutOfOrderSequenceNumber {
+		p.retryOutOfOrder(b)
+		return true
+	}
+	return client.Retriable(code)
+}
+
+// afterFailure sees to the sequences behind a batch that the leader refused for
+// good: they begin anew, as the gap that it leaves would stop them. One that used
+// up its retries leaves no gap that is certain.
+func (p *Producer) afterFailure(b *batch, code kafka.ErrorCode) {
+	if !p.cfg.Idempotence {
+		return
+	}
+	b.queue.sequencer.remove(b)
+	switch {
+	case code == kafka.UnsupportedVersion:
+		p.fatal = code
+	case code == kafka.OutOfOrderSequenceNumber, b.attempts < p.cfg.Retries:
+		p.bumpFor(b.queue)
 	}
 }
 
@@ -106,7 +146,13 @@ func (p *Producer) acknowledge(b *batch, base kafka.Offset) {
 	}
 }
 
-func (p *Producer) retry(b *batch) {
+// RetryEffect is the text of the event that tells of a batch that goes out again.
+const RetryEffect = "produce retry"
+
+func (p *Producer) retry(b *batch, why kafka.ErrorCode) {
+	e := event.New(event.Effect)
+	e.Topic, e.Partition, e.Code, e.Text = b.queue.tp.Topic, b.queue.tp.Partition, why, RetryEffect
+	p.env.Emit(&e)
 	b.attempts++
 	b.lastAttempt = p.env.Now()
 	b.backoff = p.client.Retry().After(b.attempts, p.env, "produce-backoff")
@@ -120,6 +166,7 @@ func (p *Producer) divide(b *batch) {
 		part.attempts, part.lastAttempt, part.backoff = b.attempts, b.lastAttempt, b.backoff
 		p.acc.memory += part.memory
 	}
+	b.queue.sequencer.divide(b, parts)
 	b.queue.requeue(parts...)
 }
 
@@ -138,10 +185,12 @@ func (p *Producer) expire() {
 	now := p.env.Now()
 	for _, b := range p.acc.takeExpired(now) {
 		p.acc.release(b)
+		b.queue.sequencer.expire(b)
 		p.fail(b, kafka.RequestTimedOut, Unknown)
 	}
 	for _, b := range slices.Clone(p.inFlight) {
 		if !b.ended && b.expired(now, p.cfg.DeliveryTimeout) {
+			b.queue.sequencer.expire(b)
 			p.fail(b, kafka.RequestTimedOut, Unknown)
 		}
 	}

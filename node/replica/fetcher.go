@@ -136,8 +136,8 @@ func (f *Fetcher) backOff(e *fetchEntry) {
 	f.moveToEnd(e)
 }
 
-// fail drops a partition whose own log is at fault. Only a new leader epoch
-// brings it back.
+// fail drops a partition that no further fetch can help: its own log is at fault,
+// or its leader epoch is fenced. Only a new leader epoch brings it back.
 func (f *Fetcher) fail(e *fetchEntry) {
 	e.partition.traceEffect("replica fetch failed")
 	f.Remove(e.partition.tp)

@@ -22,8 +22,10 @@ type isrState struct {
 	pending   *Proposal        // nil: none. One at a time.
 }
 
-// Proposal asks the controller for an ISR: one partition of AlterPartition. The
-// recovery state that it carries is always RECOVERED. It is immutable.
+// Proposal asks the controller for an ISR: one partition of AlterPartition. It is
+// immutable. The recovery state that it carries is always RECOVERED: a partition
+// that was elected uncleanly is RECOVERING in the metadata, its leader has
+// nothing to recover, and this is how the controller learns it.
 type Proposal struct {
 	TP      kafka.TopicPartition
 	TopicID kafka.UUID
@@ -130,7 +132,7 @@ func (p *Partition) ISRAnswered(sent *Proposal, a ISRAnswer) {
 	case kafka.None:
 		if a.LeaderEpoch == p.leaderEpoch && a.PartitionEpoch >= p.partitionEpoch {
 			p.commitISR(a.ISR, a.PartitionEpoch)
-			p.traceISR(event.ISRApplied, a.ISR, "")
+			p.traceISR(event.ISRApplied, a.ISR, "answer")
 			// The ISR may be down to the leader, and no fetch need come (KAFKA-13091).
 			p.maybeIncrementHighWatermark()
 		}

@@ -25,15 +25,13 @@ func (p *Partition) BecomeLeader(s State) (newEpoch bool) {
 	if newEpoch {
 		p.beginEpoch(s, newLeader)
 	} else if changed {
-		p.traceISR(event.ISRApplied, s.ISR, "")
+		p.traceISR(event.ISRApplied, s.ISR, "metadata")
 	}
 	p.maybeIncrementHighWatermark()
 	return newEpoch
 }
 
-// beginEpoch starts the leader's bookkeeping for a leader epoch. A partition
-// that was elected uncleanly is RECOVERING in the metadata; its new leader has
-// nothing to recover, and says so with its next AlterPartition.
+// beginEpoch starts the leader's bookkeeping for a leader epoch.
 func (p *Partition) beginEpoch(s State, newLeader bool) {
 	p.leaderEpoch = s.LeaderEpoch
 	p.epochStart = p.log.LogEnd()

@@ -7,6 +7,12 @@ import "tidemark/model/kafka"
 const (
 	LatestTimestamp   kafka.Timestamp = -1
 	EarliestTimestamp kafka.Timestamp = -2
+	// LargestTimestamp asks for the first record with the largest timestamp.
+	LargestTimestamp kafka.Timestamp = -3
+	// EarliestLocalTimestamp and LatestTieredTimestamp ask where local and where
+	// tiered storage begin and end; without tiering (KIP-405) all is local.
+	EarliestLocalTimestamp kafka.Timestamp = -4
+	LatestTieredTimestamp  kafka.Timestamp = -5
 )
 
 const noTimestamp kafka.Timestamp = -1
@@ -46,10 +52,17 @@ func (p *Partition) ListOffset(r ListOffsetRequest) (ListOffsetResult, kafka.Err
 		guard = kafka.OffsetNotAvailable
 	}
 	switch {
-	case r.Timestamp == EarliestTimestamp:
+	case r.Timestamp == EarliestTimestamp, r.Timestamp == EarliestLocalTimestamp:
 		return ListOffsetResult{p.log.LogStart(), p.earliestEpoch(), noTimestamp}, kafka.None
+	case r.Timestamp == LatestTieredTimestamp:
+		return noListOffset, kafka.None
 	case r.Timestamp >= 0:
 		return p.offsetByTimestamp(r.Timestamp, bound, guard)
+	case r.Timestamp == LargestTimestamp:
+		if t := p.log.LargestTimestamp(); t >= 0 {
+			return p.offsetByTimestamp(t, bound, guard)
+		}
+		return noListOffset, guard
 	case r.Timestamp != LatestTimestamp:
 		return noListOffset, kafka.UnsupportedVersion
 	case guard != kafka.None:

@@ -25,8 +25,9 @@ type Partition struct {
 	leaderEpoch    kafka.LeaderEpoch
 	partitionEpoch kafka.PartitionEpoch
 
-	// highWatermark is the true one at the leader; at a follower it is what the
-	// leader told last. log start ≤ highWatermark ≤ log end offset.
+	// highWatermark is the leader's own, or what it told a follower last. The
+	// true one is the largest that any leader of the partition has reached: a new
+	// leader's own is below that until its followers have fetched from it. log start ≤ highWatermark ≤ log end offset.
 	highWatermark kafka.Offset
 
 	// The leader's part; empty at a follower.

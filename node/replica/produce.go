@@ -23,7 +23,8 @@ type ProduceResult struct {
 	First, Last kafka.Offset // of its records; the old ones if it is a duplicate
 	LogStart    kafka.Offset
 	// LogAppendTime is the broker's time in the batch, -1 if the topic keeps the
-	// producer's (message.timestamp.type=CreateTime).
+	// producer's (message.timestamp.type=CreateTime); of a duplicate always the
+	// batch's largest time.
 	LogAppendTime kafka.Timestamp
 	// FlushDue: flush.messages is reached. Kafka fsyncs within the append, so the
 	// answer leaves only after Log().Flush is done.
@@ -35,7 +36,8 @@ type ProduceResult struct {
 // AppendAsLeader appends one batch of a producer and stamps offsets and leader
 // epoch into it. With acks=all it refuses before anything is appended if the ISR
 // is too small already; that the ISR may shrink later is checked when the answer
-// is due, by committed.
+// is due, by committed. A batch that the log has already, sent again by a producer
+// with idempotence, is answered like the first time (KIP-98).
 func (p *Partition) AppendAsLeader(batch record.Batch, acks int16) (ProduceResult, kafka.ErrorCode) {
 	if code := p.checkAccess(kafka.NoEpoch, true); code != kafka.None {
 		return ProduceResult{}, code
@@ -43,24 +45,31 @@ func (p *Partition) AppendAsLeader(batch record.Batch, acks int16) (ProduceResul
 	if acks == AcksAll && p.underMinISR() {
 		return ProduceResult{}, kafka.NotEnoughReplicas
 	}
-	appended, code, err := p.log.AppendAsLeader(batch, p.leaderEpoch, p.host.Wall())
+	now := p.host.Wall()
+	appended, code, err := p.log.AppendAsLeader(batch, p.leaderEpoch, now)
 	if err != nil {
 		return ProduceResult{}, p.storageFailed(err)
 	}
 	if code != kafka.None {
 		return ProduceResult{Invalid: appended.Invalid}, code
 	}
+	result := ProduceResult{First: appended.First, Last: appended.Last, LogStart: p.log.LogStart(),
+		LogAppendTime: p.logAppendTime(now), FlushDue: appended.FlushDue}
+	if appended.Duplicate {
+		result.LogAppendTime = appended.Timestamp // as Kafka answers, whoever stamped it
+		p.traceDuplicate(appended)
+	}
 	p.traceAppended(appended.Batches)
 	p.maybeIncrementHighWatermark()
 	p.host.Changed(p.tp) // fetches wait for the log end too
-	return ProduceResult{First: appended.First, Last: appended.Last, LogStart: p.log.LogStart(),
-		LogAppendTime: p.logAppendTime(batch), FlushDue: appended.FlushDue}, kafka.None
+	return result, kafka.None
 }
 
-// logAppendTime is the time that the append has stamped into the batch.
-func (p *Partition) logAppendTime(batch record.Batch) kafka.Timestamp {
+// logAppendTime is the time that an append at the time now has stamped into the
+// batch.
+func (p *Partition) logAppendTime(now kafka.Timestamp) kafka.Timestamp {
 	if p.log.Config().TimestampType == record.LogAppendTime {
-		return batch.MaxTimestamp()
+		return now
 	}
 	return noTimestamp
 }

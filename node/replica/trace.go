@@ -57,9 +57,9 @@ func (p *Partition) traceTruncated(before kafka.Offset, reason string) {
 	p.host.Emit(e)
 }
 
-func (p *Partition) traceISR(k event.Kind, isr []kafka.BrokerID, change string) {
+func (p *Partition) traceISR(k event.Kind, isr []kafka.BrokerID, text string) {
 	e := p.trace(k)
-	e.ISR, e.Epoch, e.PartitionEpoch, e.Text = isr, p.leaderEpoch, p.partitionEpoch, change
+	e.ISR, e.Epoch, e.PartitionEpoch, e.Text = isr, p.leaderEpoch, p.partitionEpoch, text
 	p.host.Emit(e)
 }
 
@@ -68,6 +68,16 @@ func (p *Partition) traceISR(k event.Kind, isr []kafka.BrokerID, change string) 
 func (p *Partition) traceEffect(path string) {
 	e := p.trace(event.Effect)
 	e.Text = path
+	p.host.Emit(e)
+}
+
+// DuplicateEffect is the text of the event that tells of a batch that a leader
+// did not append again: Offset to End is where it lies.
+const DuplicateEffect = "duplicate dropped"
+
+func (p *Partition) traceDuplicate(a storage.Appended) {
+	e := p.trace(event.Effect)
+	e.Offset, e.End, e.Text = a.First, a.Last+1, DuplicateEffect
 	p.host.Emit(e)
 }
 

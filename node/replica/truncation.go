@@ -2,9 +2,9 @@ package replica
 
 import "tidemark/model/kafka"
 
-// truncateToEpochEnd cuts the log where the leader says that it parts: the
-// leader has no epoch above leader.Epoch that we asked about, and that epoch
-// ends there at leader.End.
+// truncateToEpochEnd cuts the log where the leader says that it parts: of the
+// epochs up to the one asked about, leader.Epoch is the last that the leader
+// has, and there it ends at leader.End.
 //
 //	leader   e1 e1 e1 │ e3 e3          asked about e2: (e1, 3)
 //	own      e1 e1 │ e2 e2 e2          own end of e1 is 2: cut to 2

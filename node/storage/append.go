@@ -16,6 +16,11 @@ type Appended struct {
 	// append; the caller does the same by a Flush, whose completion it awaits
 	// before it answers or fetches on.
 	FlushDue bool
+	// Duplicate tells that a producer with idempotence sent a batch again: First
+	// and Last are where it lies, nothing was appended. Timestamp is then its
+	// largest, ms, which Kafka answers in place of the append time.
+	Duplicate bool
+	Timestamp kafka.Timestamp
 	// Invalid says why records were refused, with INVALID_RECORD and
 	// INVALID_TIMESTAMP; nil if the batch as a whole is at fault.
 	Invalid []RecordError
@@ -33,7 +38,10 @@ var nothing = Appended{First: kafka.NoOffset, Last: kafka.NoOffset}
 
 // AppendAsLeader appends one batch of a client: it checks it, gives it the next
 // offsets, the leader epoch and its final timestamps, in place, and notes the
-// epoch. A code other than None means that nothing was appended (though the
+// epoch. A batch that cannot be stored as it was sent (its codec is not the
+// topic's, or compressed records have odd offsets) is left and a rebuilt one is
+// appended. The retry of a batch that is in the log already is told from a new
+// one by its producer's sequences (KIP-98). A code other than None means that nothing was appended (though the
 // epoch may have been noted and a segment rolled, which is harmless). An error
 // comes with KAFKA_STORAGE_ERROR alone. now is the leader's clock.
 func (l *Log) AppendAsLeader(b record.Batch, epoch kafka.LeaderEpoch, now kafka.Timestamp) (Appended, kafka.ErrorCode, error) {
@@ -43,21 +51,37 @@ func (l *Log) AppendAsLeader(b record.Batch, epoch kafka.LeaderEpoch, now kafka.
 	if code := l.admit(b); code != kafka.None {
 		return nothing, code, nil
 	}
-	largest, invalid, code := l.validate(b, now)
+	valid, code := l.validate(b, now)
 	if code != kafka.None {
 		refused := nothing
-		refused.Invalid = invalid
+		refused.Invalid = valid.invalid
 		return refused, code, nil
+	}
+	if valid.rebuild {
+		if b = l.rebuilt(b); len(b) > int(l.cfg.MaxMessageBytes) {
+			return nothing, kafka.MessageTooLarge, nil
+		}
 	}
 	l.clock = now
 	b.SetBaseOffset(l.end)
 	b.SetLeaderEpoch(epoch)
-	b.SetMaxTimestamp(largest, l.cfg.TimestampType)
+	b.SetMaxTimestamp(valid.largest, l.cfg.TimestampType)
 	if l.epochs.assign(epoch, l.end) {
 		l.saveEpochs()
 	}
 	if len(b) > int(l.cfg.SegmentBytes) {
 		return nothing, kafka.RecordListTooLarge, nil
+	}
+	if l.mustRoll(b) {
+		if err := l.roll(b); err != nil {
+			return nothing, kafka.KafkaStorageError, err
+		}
+	}
+	if old, ok := l.producers.find(b); ok {
+		return Appended{First: old.firstOffset(), Last: old.lastOffset, Duplicate: true, Timestamp: old.timestamp}, kafka.None, nil
+	}
+	if code := l.producers.check(b); code != kafka.None {
+		return nothing, code, nil
 	}
 	done, err := l.add(b, b)
 	if err != nil {
@@ -137,7 +161,8 @@ func (l *Log) mustRoll(b record.Batch) bool {
 		s.index.count() >= l.cfg.maxOffsetEntries() || s.times.count() >= l.cfg.maxTimeEntries()
 }
 
-// roll starts a new segment for b and syncs the old one in the background.
+// roll starts a new segment for b, takes a producer snapshot there, and syncs
+// the old one in the background.
 // Kafka names it by b's base offset; here by the log end, which is the same
 // unless the leader's log has a gap there: so a start after a crash can tell a
 // lost segment from a gap that compaction left.
@@ -150,6 +175,10 @@ func (l *Log) roll(b record.Batch) error {
 		return l.failing("roll", err)
 	}
 	if err := l.startSegment(base); err != nil {
+		return l.failing("roll", err)
+	}
+	l.producers.end = base
+	if err := l.takeSnapshot(); err != nil {
 		return l.failing("roll", err)
 	}
 	l.begin(&flushOp{upTo: l.end})
@@ -167,7 +196,9 @@ func (l *Log) startSegment(base kafka.Offset) error {
 	return nil
 }
 
-// write appends batches to the active segment and moves the log end.
+// write appends batches to the active segment, moves the log end and brings
+// the producers there: after the append, as a failed one must not be remembered
+// (KAFKA-6683).
 func (l *Log) write(batches []byte) error {
 	s := l.active()
 	pos := s.size
@@ -178,6 +209,7 @@ func (l *Log) write(batches []byte) error {
 		b, rest, _ := record.Next(batches) // s.append saw that it is one
 		l.recent.add(l.end, s, place{pos, len(b), b.BaseOffset()})
 		l.end = b.NextOffset()
+		l.producers.note(b)
 		l.batches = append(l.batches, BatchInfo{b.BaseOffset(), l.end, b.LeaderEpoch(), b.CRC(), len(b)})
 		pos += int64(len(b))
 		batches = rest

@@ -78,11 +78,12 @@ func TestLeaderRefusesRecordsThatAClientMustNotSend(t *testing.T) {
 		b.Append(now, nil, []byte("x"), nil)
 		return b.Build()
 	}
-	compressed := record.NewBuilder(record.NoProducer())
-	compressed.Append(now, nil, []byte("x"), nil)
-	zstd := compressed.Build()
-	zstd[22] |= byte(record.Zstd)
-	zstd.SetMaxTimestamp(now+1, record.CreateTime) // renews the CRC
+	claiming := func(c record.Codec) record.Batch {
+		b := batch(now, "x")
+		b[22] |= byte(c)
+		b.SetMaxTimestamp(now+1, record.CreateTime) // renews the CRC
+		return b
+	}
 	cut := batch(now, "x", "y")
 	cut[60] = 1 // count
 	cut.SetMaxTimestamp(now+2, record.CreateTime)
@@ -101,7 +102,8 @@ func TestLeaderRefusesRecordsThatAClientMustNotSend(t *testing.T) {
 		{"control batch", cfg, options(func(o *record.BuilderOptions) { o.Control = true }), kafka.InvalidRecord, nil},
 		{"producer without sequence", cfg, options(func(o *record.BuilderOptions) { o.ProducerID = 5 }), kafka.InvalidRecord, nil},
 		{"count differs from offsets", cfg, cut, kafka.InvalidRecord, nil},
-		{"compressed", cfg, zstd, kafka.UnsupportedCompressionType, nil},
+		{"no zstd frame", cfg, claiming(record.Zstd), kafka.InvalidRecord, nil},
+		{"no codec of Kafka's", cfg, claiming(5), kafka.UnsupportedCompressionType, nil},
 		{"no key in a compacted topic", compacted, batch(now, "x"), kafka.InvalidRecord, []int32{0}},
 		{"too old", cfg, batch(now-501, "old", "just right"), kafka.InvalidTimestamp, []int32{0}},
 		{"too new", cfg, batch(now+3600_000, "just right", "new"), kafka.InvalidTimestamp, []int32{1}},

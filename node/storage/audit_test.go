@@ -1,6 +1,11 @@
 package storage
 
-import "tidemark/model/record"
+import (
+	"slices"
+
+	"tidemark/model/kafka"
+	"tidemark/model/record"
+)
 
 // audit checks a log's own account against a full scan of its files: indexes,
 // sizes, epochs, end.
@@ -32,6 +37,50 @@ func audit(t failer, l *Log) {
 	}
 	if end != l.end {
 		t.Fatalf("the files end at %d, the log at %d", end, l.end)
+	}
+	auditProducers(t, l)
+}
+
+// auditProducers checks what the log knows of its producers against its batches.
+// What lies below the log start it may have forgotten, or not.
+func auditProducers(t failer, l *Log) {
+	t.Helper()
+	sent := map[kafka.ProducerID][]record.Batch{}
+	for _, s := range l.segments {
+		raw, err := readAll(s.log)
+		if err != nil {
+			t.Fatalf("segment %d: %v", s.base, err)
+		}
+		for len(raw) > 0 {
+			b, rest, _ := record.Next(raw)
+			if b.ProducerID() != kafka.NoProducerID {
+				sent[b.ProducerID()] = append(sent[b.ProducerID()], b)
+			}
+			raw = rest
+		}
+	}
+	if l.producers.end != l.end {
+		t.Fatalf("producers are known up to %d, the log ends at %d", l.producers.end, l.end)
+	}
+	for id, batches := range sent {
+		last := batches[len(batches)-1]
+		s := l.producers.states[id]
+		if s == nil && last.LastOffset() < l.start {
+			continue
+		}
+		if s == nil || s.epoch != last.ProducerEpoch() || s.lastSequence() != last.LastSequence() || s.batches[s.n-1].lastOffset != last.LastOffset() {
+			t.Fatalf("producer %d, whose last batch at %d has epoch %d, sequence %d: the log knows %+v", id, last.LastOffset(), last.ProducerEpoch(), last.LastSequence(), s)
+		}
+	}
+	for id, s := range l.producers.states {
+		for _, known := range s.batches[:s.n] {
+			there := slices.ContainsFunc(sent[id], func(b record.Batch) bool {
+				return b.BaseOffset() == known.firstOffset() && b.LastOffset() == known.lastOffset && b.BaseSequence() == known.firstSequence()
+			})
+			if !there && known.lastOffset >= l.segments[0].base {
+				t.Fatalf("producer %d: the log knows a batch that it does not hold: %+v", id, known)
+			}
+		}
 	}
 }
 

@@ -151,3 +151,24 @@ func BenchmarkReadAtEnd(b *testing.B) {
 		slice.Region.Release()
 	}
 }
+
+func TestAnAppendOfAKnownProducerAllocatesNothing(t *testing.T) {
+	l, _, err := Open(nullFS{}, dir, DefaultConfig(), Opening{Syncs: node.NewSyncs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := kafka.Sequence(0)
+	b := benchBatch()
+	send := func() {
+		b.SetBaseOffset(0)
+		b.SetProducer(7, 0, next)
+		next = next.Add(b.Count())
+		if _, code, err := l.AppendAsLeader(b, 0, 1000); code != kafka.None || err != nil {
+			t.Fatal(code, err)
+		}
+	}
+	send()
+	if n := testing.AllocsPerRun(500, send); n > 0 {
+		t.Errorf("%v allocations for each append", n)
+	}
+}

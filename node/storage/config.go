@@ -22,6 +22,10 @@ type Config struct {
 	// lie before and after the leader's clock, ms (KIP-937).
 	TimestampBeforeMaxMs int64
 	TimestampAfterMaxMs  int64
+	// Recompress tells that compression.type names a codec, Codec, under which
+	// every batch is stored; else each keeps that of its producer.
+	Recompress bool
+	Codec      record.Codec
 	// Compacted tells that cleanup.policy contains compact: records need a key.
 	Compacted bool
 }
@@ -42,7 +46,22 @@ func ConfigOf(topic kafka.Config) Config {
 	if topic.Text(kafka.MessageTimestampType) == record.LogAppendTime.String() {
 		c.TimestampType = record.LogAppendTime
 	}
+	c.Codec, c.Recompress = topicCodecs[topic.Text(kafka.CompressionType)]
 	return c
+}
+
+// topicCodecs are the values of a topic's compression.type but producer, which
+// leaves every batch as it is.
+var topicCodecs = map[string]record.Codec{
+	"uncompressed": record.None, "gzip": record.Gzip, "snappy": record.Snappy, "lz4": record.LZ4, "zstd": record.Zstd,
+}
+
+// codecFor is the codec under which a batch is to be stored.
+func (c Config) codecFor(b record.Batch) record.Codec {
+	if c.Recompress {
+		return c.Codec
+	}
+	return b.Compression()
 }
 
 // DefaultConfig is the configuration of a topic without settings of its own on

@@ -25,12 +25,28 @@ type story struct {
 	start          kafka.Offset // entry in the log-start checkpoint
 }
 
+// sent makes b the next batch of one of two producers, or leaves it without one.
+func (s *story) sent(b record.Batch, i int) record.Batch {
+	id := kafka.ProducerID(i % 3)
+	if id == 0 {
+		return b
+	}
+	next := kafka.Sequence(0)
+	for _, old := range *s.line() {
+		if old.ProducerID() == id {
+			next = old.LastSequence().Add(1)
+		}
+	}
+	b.SetProducer(id, 4, next)
+	return b
+}
+
 func (s *story) line() *[]record.Batch { return &s.lines[len(s.lines)-1] }
 
 // lead appends batches as leader of an epoch.
 func (s *story) lead(epoch kafka.LeaderEpoch, n int) {
 	for i := range n {
-		b := replica(s.end(), epoch, 1000, fmt.Sprintf("value %d of epoch %d", i, epoch), "x")
+		b := s.sent(replica(s.end(), epoch, 1000, fmt.Sprintf("value %d of epoch %d", i, epoch), "x"), i)
 		*s.line() = append(*s.line(), slices.Clone(b))
 		b.SetBaseOffset(0)
 		if _, code, err := s.l.AppendAsLeader(b, epoch, 1000); code != kafka.None || err != nil {
@@ -43,7 +59,7 @@ func (s *story) lead(epoch kafka.LeaderEpoch, n int) {
 func (s *story) follow(epoch kafka.LeaderEpoch, n int) {
 	var set []byte
 	for i := range n {
-		b := replica(s.end(), epoch, kafka.Timestamp(1000+i), fmt.Sprintf("value %d of epoch %d", i, epoch), "y")
+		b := s.sent(replica(s.end(), epoch, kafka.Timestamp(1000+i), fmt.Sprintf("value %d of epoch %d", i, epoch), "y"), i)
 		*s.line() = append(*s.line(), b)
 		set = append(set, b...)
 	}
@@ -294,8 +310,25 @@ func (s *story) judge(t *testing.T, when string, l *Log, rec Recovery) {
 		t.Fatalf("%s: topic id %s %t, %v", when, id, ok, err)
 	}
 	audit(t, l)
+	retryLast(t, l)
 	lead(t, l, 9, 3)
 	audit(t, l)
+}
+
+// retryLast sends the last batch of each producer again: however a start came to
+// know of it, it is in the log once.
+func retryLast(t *testing.T, l *Log) {
+	t.Helper()
+	last := map[kafka.ProducerID]record.Batch{}
+	for _, b := range content(t, l) {
+		last[b.ProducerID()] = b
+	}
+	delete(last, kafka.NoProducerID)
+	for _, b := range last {
+		again := slices.Clone(b)
+		again.SetBaseOffset(0)
+		dropped(t, l, again, b.BaseOffset())
+	}
 }
 
 // isRun tells that found is a run of line without a gap.

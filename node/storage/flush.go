@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"slices"
 
 	"tidemark/model/kafka"
@@ -57,6 +58,7 @@ func (l *Log) begin(op *flushOp) {
 			}
 		}
 	}
+	op.waiting += l.syncSnapshots(synced)
 	if l.dirDirty {
 		l.dirDirty = false
 		op.waiting++
@@ -133,12 +135,14 @@ func (l *Log) lowerRecovery(o kafka.Offset) {
 	}
 }
 
-// Stop is a clean stop: the time indexes get their last entries, everything is
-// flushed, the handles are given up, and then done runs. On an error of the
+// Stop is a clean stop: the time indexes get their last entries, the producers
+// their last snapshot, everything is flushed, the handles are given up, and then done runs. On an error of the
 // disk done gets it, and the log stays open.
 func (l *Log) Stop(done func(error)) {
-	if err := l.active().seal(); err != nil && l.failed == nil {
-		l.fail(err)
+	if l.failed == nil {
+		if err := errors.Join(l.active().seal(), l.takeSnapshot()); err != nil {
+			l.fail(err)
+		}
 	}
 	l.Flush(func(err error) {
 		if err == nil {

@@ -43,8 +43,14 @@ type Log struct {
 
 	walk    walker
 	records record.Iterator
+
+	inflater *record.Inflater
+	deflater *record.Deflater
+
 	batches []BatchInfo // of the last append
 	recent  recentPlaces
+
+	producers producers
 
 	failed error
 	closed bool
@@ -179,10 +185,15 @@ func (l *Log) Close() {
 	l.ops = nil
 	l.epochFile.stop()
 	l.idFile.stop()
+	var err error
+	for _, s := range l.producers.snapshots {
+		err = errors.Join(err, s.close())
+	}
 	for _, s := range l.segments {
-		if err := s.close(); err != nil && l.failed == nil {
-			l.failed = err
-		}
+		err = errors.Join(err, s.close())
+	}
+	if l.failed == nil {
+		l.failed = err
 	}
 }
 

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"errors"
 	"io"
 
 	"tidemark/model/kafka"
@@ -15,20 +14,16 @@ type TimestampOffset struct {
 	Epoch     kafka.LeaderEpoch
 }
 
-// errStop ends a walk over records early.
-var errStop = errors.New("found")
-
 // FindTimestamp finds the first record at or after the log start whose timestamp
-// is t or later; false if there is none. An error that wraps
-// record.ErrCompressed says that the batch cannot be read; any other is the
-// disk's, and the log has failed.
+// is t or later; false if there is none. An error is the disk's, or comes of
+// records that no leader would have let in, and the log has failed.
 func (l *Log) FindTimestamp(t kafka.Timestamp) (TimestampOffset, bool, error) {
 	for _, s := range l.segments {
 		if s.largest.timestamp < t {
 			continue
 		}
 		found, ok, err := l.findIn(s, t)
-		if err != nil && !errors.Is(err, record.ErrCompressed) {
+		if err != nil {
 			err = l.failing("look up a timestamp in", err)
 		}
 		if ok || err != nil {
@@ -36,6 +31,16 @@ func (l *Log) FindTimestamp(t kafka.Timestamp) (TimestampOffset, bool, error) {
 		}
 	}
 	return TimestampOffset{}, false, nil
+}
+
+// LargestTimestamp is the largest timestamp of the log's batches, ms; -1 if none
+// has one.
+func (l *Log) LargestTimestamp() kafka.Timestamp {
+	largest := record.NoTimestamp
+	for _, s := range l.segments {
+		largest = max(largest, s.largest.timestamp)
+	}
+	return largest
 }
 
 func (l *Log) findIn(s *segment, t kafka.Timestamp) (found TimestampOffset, ok bool, err error) {
@@ -54,7 +59,7 @@ func (l *Log) findIn(s *segment, t kafka.Timestamp) (found TimestampOffset, ok b
 			if err != nil {
 				return found, false, err
 			}
-			if found, ok, err = firstSince(b, t, l.start); ok || err != nil {
+			if found, ok, err = l.firstSince(b, t); ok || err != nil {
 				return found, ok, err
 			}
 		}
@@ -62,18 +67,14 @@ func (l *Log) findIn(s *segment, t kafka.Timestamp) (found TimestampOffset, ok b
 	}
 }
 
-// firstSince is the first record of b at or after offset start whose timestamp
+// firstSince is the first record of b at or after the log start whose timestamp
 // is t or later.
-func firstSince(b record.Batch, t kafka.Timestamp, start kafka.Offset) (found TimestampOffset, ok bool, err error) {
-	err = b.Each(func(r record.Record) error {
-		if r.Timestamp < t || r.Offset < start {
-			return nil
+func (l *Log) firstSince(b record.Batch, t kafka.Timestamp) (found TimestampOffset, ok bool, err error) {
+	it := &l.records
+	for it.ResetWith(l.inflater, b); it.Next(); {
+		if r := it.Record(); r.Timestamp >= t && r.Offset >= l.start {
+			return TimestampOffset{r.Timestamp, r.Offset, b.LeaderEpoch()}, true, nil
 		}
-		found, ok = TimestampOffset{r.Timestamp, r.Offset, b.LeaderEpoch()}, true
-		return errStop
-	})
-	if err == errStop {
-		err = nil
 	}
-	return found, ok, err
+	return found, false, it.Err()
 }

@@ -108,6 +108,7 @@ type modelTest struct {
 	m     modelLog
 	epoch kafka.LeaderEpoch
 	clock kafka.Timestamp
+	sent  map[kafka.ProducerID][]record.Batch // by producer what is in the log, or was before its start rose
 }
 
 func (x *modelTest) values(t *rapid.T) []string {
@@ -173,6 +174,7 @@ func (x *modelTest) TruncateTo(t *rapid.T) {
 	} else {
 		x.m.cut(o, base)
 	}
+	x.forget(x.m.end)
 	x.w.drain() // as a fetcher, which goes on when the cut is durable
 }
 
@@ -182,6 +184,7 @@ func (x *modelTest) TruncateFully(t *rapid.T) {
 		t.Fatal(err)
 	}
 	x.m.startAt(o)
+	x.forget(0)
 	x.w.drain()
 }
 
@@ -234,6 +237,7 @@ func (x *modelTest) reopen(t *rapid.T, clean bool) {
 		base = x.m.batches[n-1].NextOffset()
 	}
 	x.m.end = base
+	x.forget(base)
 	x.m.epochs = slices.DeleteFunc(x.m.epochs, func(e EpochEntry) bool { return e.Start >= x.m.end })
 	if !x.m.holds(x.m.start) { // whether an epoch is known whose records are gone depends on what is walked
 		x.m.epochs = x.l.Epochs().Entries()
@@ -340,11 +344,12 @@ func (x *modelTest) checkTimestamp(t *rapid.T) {
 
 func TestLogBehavesAsAListOfBatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := &modelTest{w: newWorld(t)}
+		x := &modelTest{w: newWorld(t), sent: map[kafka.ProducerID][]record.Batch{}}
 		x.l, _ = x.w.open(false, 0, 0)
 		t.Repeat(map[string]func(*rapid.T){
 			"": x.Check, "leader append": x.AppendAsLeader, "follower append": x.AppendAsFollower, "epoch": x.AssignEpoch,
 			"truncate": x.TruncateTo, "truncate fully": x.TruncateFully, "raise log start": x.RaiseLogStart,
+			"produce": x.Produce, "retry": x.Retry, "gap": x.Gap,
 			"flush": x.Flush, "complete": x.Complete, "restart": x.Restart, "kill": x.Kill,
 		})
 		audit(t, x.l)

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/disk"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/node"
 )
 
@@ -24,8 +25,15 @@ type Opening struct {
 	TopicID kafka.UUID
 	// Syncs is the lane's.
 	Syncs *node.Syncs
+	// Inflater and Deflater are those that the lane's logs share; nil gives the
+	// log its own.
+	Inflater *record.Inflater
+	Deflater *record.Deflater
 	// Now is the wall clock, ms.
 	Now kafka.Timestamp
+	// ProducerExpirationMs is producer.id.expiration.ms: the silence after which
+	// a producer is forgotten; 0 is never.
+	ProducerExpirationMs int64
 }
 
 // Recovery tells how a log was found.
@@ -45,7 +53,14 @@ type Recovery struct {
 // Open opens the log in dir, which it makes if it is missing (its parent must
 // exist). An error is the disk's or names a file that Kafka would not write.
 func Open(fs disk.FS, dir string, cfg Config, o Opening) (*Log, Recovery, error) {
-	l := &Log{fs: fs, dir: dir, cfg: cfg, syncs: o.Syncs, clock: o.Now}
+	l := &Log{fs: fs, dir: dir, cfg: cfg, syncs: o.Syncs, clock: o.Now, start: o.LogStart, inflater: o.Inflater, deflater: o.Deflater}
+	l.producers = producers{states: map[kafka.ProducerID]*producerState{}, expiration: o.ProducerExpirationMs}
+	if l.inflater == nil {
+		l.inflater = new(record.Inflater)
+	}
+	if l.deflater == nil {
+		l.deflater = new(record.Deflater)
+	}
 	l.epochFile = NewAtomicFile(fs, o.Syncs, dir+"/"+epochFileName)
 	l.idFile = NewAtomicFile(fs, o.Syncs, dir+"/"+idFileName)
 	rec, err := l.open(o)
@@ -79,6 +94,9 @@ func (l *Log) open(o Opening) (Recovery, error) {
 		return Recovery{}, err
 	}
 	l.start = max(o.LogStart, l.segments[0].base)
+	if err := l.rebuildProducers(l.end, o.Clean); err != nil {
+		return rec, err
+	}
 	l.epochs.trimEnd(l.end)
 	l.epochs.trimStart(o.LogStart)
 	if rec.CutAt != kafka.NoOffset {
@@ -104,6 +122,9 @@ func (l *Log) load(names []string) error {
 			return err
 		}
 		l.segments = append(l.segments, s)
+	}
+	if err := l.loadSnapshots(names); err != nil {
+		return err
 	}
 	return l.removeOrphans(names)
 }

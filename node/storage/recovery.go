@@ -56,7 +56,13 @@ func (r *recoverer) walkSegment(i int, joined bool) error {
 		r.noteCut(s, 0, fmt.Sprintf("offsets %d to %d are missing before it", r.next, s.base-1))
 		return r.dropFrom(i)
 	}
+	if err := r.rebuildProducers(s.base, false); err != nil {
+		return err
+	}
 	damage, err := r.rebuild(s)
+	if err == nil {
+		err = r.takeSnapshot() // for the segments to come, which need not walk this one again
+	}
 	if err != nil || damage == nil {
 		return err
 	}
@@ -65,7 +71,7 @@ func (r *recoverer) walkSegment(i int, joined bool) error {
 }
 
 // rebuild walks a segment from its start: it makes both indexes anew, adds
-// epochs to the cache, and cuts the file at the first batch that no writer left
+// epochs to the cache and batches to their producers, and cuts the file at the first batch that no writer left
 // there, which it returns as damage.
 func (r *recoverer) rebuild(s *segment) (damage, err error) {
 	w := &r.walk
@@ -88,6 +94,7 @@ func (r *recoverer) rebuild(s *segment) (damage, err error) {
 			return nil, err
 		}
 		r.noteEpoch(b)
+		r.producers.note(b)
 		r.next = b.NextOffset()
 	}
 	if damage != nil {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 
 	"tidemark/model/kafka"
@@ -30,6 +31,9 @@ func (l *Log) TruncateTo(o kafka.Offset) error {
 	}
 	l.lowerRecovery(l.end)
 	l.start = min(l.start, l.end)
+	if err := l.rebuildProducers(l.end, false); err != nil {
+		return l.failing("truncate", err)
+	}
 	l.flushCut()
 	l.trimEpochs(l.end)
 	return nil
@@ -59,13 +63,14 @@ func (l *Log) dropFrom(i int) error {
 	return nil
 }
 
-// drop closes and unlinks a segment.
+// drop closes and unlinks a segment, and the producer snapshot that was taken
+// where it begins.
 func (l *Log) drop(s *segment) error {
 	l.dirDirty = true
 	if err := s.close(); err != nil {
 		return err
 	}
-	return s.remove(l.fs, l.dir)
+	return errors.Join(s.remove(l.fs, l.dir), l.dropSnapshot(s.base))
 }
 
 // TruncateFullyAndStartAt drops every record and epoch; the log then starts and
@@ -83,6 +88,9 @@ func (l *Log) TruncateFullyAndStartAt(o kafka.Offset) error {
 		return l.failing("truncate", err)
 	}
 	l.start, l.end = o, o
+	if err := l.truncateProducersFully(); err != nil {
+		return l.failing("truncate", err)
+	}
 	l.lowerRecovery(o)
 	l.flushCut()
 	if l.epochs.clear() {
@@ -116,6 +124,7 @@ func (l *Log) RaiseLogStart(o kafka.Offset) error {
 			return l.failing("drop old segments of", err)
 		}
 	}
+	l.raiseProducers()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 
 	"tidemark/model/kafka"
@@ -30,35 +31,59 @@ func (l *Log) admit(b record.Batch) kafka.ErrorCode {
 	return kafka.None
 }
 
-// validate checks the records of a batch from a client and finds the largest
-// timestamp that the batch is to carry.
-func (l *Log) validate(b record.Batch, now kafka.Timestamp) (largest kafka.Timestamp, invalid []RecordError, code kafka.ErrorCode) {
-	switch count := b.LastOffsetDelta() + 1; {
-	case count <= 0, count != b.Count(), b.IsControl(), b.ProducerID() != kafka.NoProducerID && b.BaseSequence() < 0:
-		return 0, nil, kafka.InvalidRecord
-	case b.Compression() != record.None:
-		return 0, nil, kafka.UnsupportedCompressionType
+// validated is what validate found out about a batch.
+type validated struct {
+	largest kafka.Timestamp // that the batch is to carry
+	rebuild bool            // it cannot be stored as it was sent
+	invalid []RecordError
+}
+
+// validate checks the records of a batch from a client.
+func (l *Log) validate(b record.Batch, now kafka.Timestamp) (v validated, code kafka.ErrorCode) {
+	count := b.LastOffsetDelta() + 1
+	if count <= 0 || count != b.Count() || b.IsControl() || b.ProducerID() != kafka.NoProducerID && b.BaseSequence() < 0 {
+		return v, kafka.InvalidRecord
 	}
-	largest, code = record.NoTimestamp, kafka.None
+	v.largest = record.NoTimestamp
+	v.rebuild = b.Compression() != l.cfg.codecFor(b)
 	it := &l.records
-	for it.Reset(b); it.Next(); {
+	index := int32(0)
+	for it.ResetWith(l.inflater, b); it.Next(); index++ {
 		r := it.Record()
 		c, why := l.validateRecord(b, r, now)
 		if c != kafka.None {
-			invalid = append(invalid, RecordError{int32(r.Offset - b.BaseOffset()), why})
+			v.invalid = append(v.invalid, RecordError{index, why})
 		}
 		if c == kafka.InvalidTimestamp || code == kafka.None {
 			code = c
 		}
-		largest = max(largest, r.Timestamp)
+		v.largest = max(v.largest, r.Timestamp)
+		if b.Compression() != record.None && r.Offset-b.BaseOffset() != kafka.Offset(index) {
+			v.rebuild = true
+		}
 	}
-	if it.Err() != nil {
-		return 0, nil, kafka.InvalidRecord
+	switch {
+	case errors.Is(it.Err(), record.ErrCompressed):
+		return validated{}, kafka.UnsupportedCompressionType
+	case it.Err() != nil:
+		return validated{}, kafka.InvalidRecord
+	case l.cfg.TimestampType == record.LogAppendTime:
+		v.largest = now
 	}
-	if l.cfg.TimestampType == record.LogAppendTime {
-		largest = now
+	return v, code
+}
+
+// rebuilt is b, which validate has walked, with offset deltas from 0 on and under
+// the topic's codec: a batch of its own.
+func (l *Log) rebuilt(b record.Batch) record.Batch {
+	w := record.NewBuilder(record.BuilderOptions{LeaderEpoch: b.LeaderEpoch(), ProducerID: b.ProducerID(), ProducerEpoch: b.ProducerEpoch(),
+		BaseSequence: b.BaseSequence(), Transactional: b.IsTransactional()})
+	it := &l.records
+	for it.ResetWith(l.inflater, b); it.Next(); {
+		r := it.Record()
+		w.Append(r.Timestamp, r.Key, r.Value, r.Headers)
 	}
-	return largest, invalid, code
+	return w.BuildCompressed(l.deflater, l.cfg.codecFor(b))
 }
 
 // validateRecord checks one record: a key where the topic is compacted, then

@@ -86,6 +86,13 @@ func (w *World) answerVersions(r *Request) {
 	r.answer(res)
 }
 
+func (w *World) answerProducerID(r *Request) {
+	w.lastPID++
+	res := kmsg.NewPtrInitProducerIDResponse()
+	res.ProducerID, res.ProducerEpoch = w.lastPID, 0
+	r.Answer(res)
+}
+
 func (w *World) answerMetadata(r *Request) {
 	req := r.Body.(*kmsg.MetadataRequest)
 	res := kmsg.NewPtrMetadataResponse()

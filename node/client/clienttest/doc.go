@@ -13,6 +13,6 @@
 //	r := w.Take(clienttest.Produce)       a request that waits for its answer
 //	r.Answer(…)
 //
-// ApiVersions and Metadata are answered by the World; so is any API that a
-// handler was put into On for. All else waits in Held.
+// ApiVersions, Metadata and InitProducerId (with ids from 1 on) are answered by
+// the World; so is any API that a handler was put into On for. All else waits in Held.
 package clienttest

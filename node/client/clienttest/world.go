@@ -21,6 +21,7 @@ const (
 	Metadata             int16 = 3
 	ApiVersions          int16 = 18
 	CreateTopics         int16 = 19
+	InitProducerID       int16 = 22
 	OffsetForLeaderEpoch int16 = 23
 	ElectLeaders         int16 = 43
 )
@@ -64,6 +65,7 @@ type World struct {
 	brokers []*broker
 	topics  []*topic
 	rand    uint64
+	lastPID int64                         // the producer id given out last
 	logs    map[kafka.TopicPartition]*log // of Serve
 }
 
@@ -104,7 +106,7 @@ func New(t TB, n int) *World {
 	for i := range n {
 		w.brokers = append(w.brokers, &broker{id: kafka.BrokerID(i + 1)})
 	}
-	w.On[ApiVersions], w.On[Metadata] = w.answerVersions, w.answerMetadata
+	w.On[ApiVersions], w.On[Metadata], w.On[InitProducerID] = w.answerVersions, w.answerMetadata, w.answerProducerID
 	return w
 }
 

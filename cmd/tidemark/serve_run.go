@@ -1,0 +1,182 @@
+//go:build !js
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"tidemark/model/event"
+	"tidemark/node"
+	"tidemark/node/broker"
+	"tidemark/node/live"
+)
+
+// maxReady is how long brokers may take until they serve: as long as Kafka's
+// initial.broker.registration.timeout.ms, after which they give up themselves.
+const maxReady = 65 * time.Second
+
+// death is the end of a node.
+type death struct {
+	node   servedNode
+	reason string
+}
+
+// served is the cluster while it runs.
+type served struct {
+	plan   servePlan
+	nodes  []*live.Node
+	ready  chan struct{} // one for each broker
+	deaths chan death
+	left   int // nodes whose death has not been told
+}
+
+// serve runs the nodes until a signal, or until one dies.
+func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) error {
+	if p.data == "" {
+		dir, err := os.MkdirTemp("", "tidemark-serve-")
+		if err != nil {
+			return usageError("%w", err)
+		}
+		defer os.RemoveAll(dir)
+		p.data = dir
+	}
+	s := &served{plan: p, ready: make(chan struct{}, len(p.nodes)), deaths: make(chan death, len(p.nodes))}
+	defer s.kill()
+	start := time.Now()
+	for _, n := range p.nodes {
+		if err := s.start(n); err != nil {
+			return err
+		}
+	}
+	if stop, err := s.awaitReady(signals); stop || err != nil {
+		return s.end(signals, err)
+	}
+	fmt.Fprintf(out, "ready: %s, data in %s, %d ms\n", p.summary(), p.data, time.Since(start).Milliseconds())
+	select {
+	case <-signals:
+		return s.end(signals, nil)
+	case d := <-s.deaths:
+		s.left--
+		return s.end(signals, &exitError{exitViolation, fmt.Errorf("%v: %s", d.node, d.reason)})
+	}
+}
+
+// start boots a node.
+func (s *served) start(n servedNode) error {
+	running, err := live.Start(broker.Lanes(n.cfg), live.Options{Dir: s.plan.path(n), Emit: s.observe})
+	if err != nil {
+		return usageError("%v: %w", n, startError(err))
+	}
+	s.nodes = append(s.nodes, running)
+	s.left++
+	go func() { s.deaths <- death{n, running.Wait()} }()
+	return nil
+}
+
+// startError is the fault beneath "start node N", and what to do about a port.
+func startError(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: stop what listens there, or choose other ports with --listen HOST:PORT", err)
+	}
+	return err
+}
+
+// observe looks for brokers that serve among the events.
+func (s *served) observe(e *event.Event) {
+	if e.Kind == event.Ready {
+		s.ready <- struct{}{}
+	}
+}
+
+// awaitReady waits until every broker serves; stop if a signal came before.
+func (s *served) awaitReady(signals <-chan os.Signal) (stop bool, err error) {
+	late := time.NewTimer(maxReady)
+	defer late.Stop()
+	for _, n := range s.plan.nodes {
+		if !n.cfg.Broker {
+			continue
+		}
+		select {
+		case <-s.ready:
+		case d := <-s.deaths:
+			s.left--
+			return true, usageError("%v: %s", d.node, d.reason)
+		case <-signals:
+			return true, nil
+		case <-late.C:
+			return true, usageError("the brokers do not serve after %v: do they reach the controller of --voters?", maxReady)
+		}
+	}
+	return false, nil
+}
+
+// end stops the nodes, the last broker first and the controller at the end. After
+// a failure, and at a second signal, they are killed. err is what the process
+// ends with.
+func (s *served) end(signals <-chan os.Signal, err error) error {
+	for i := len(s.nodes) - 1; i >= 0 && err == nil; i-- {
+		lane := node.Lifecycle
+		if !s.plan.nodes[i].cfg.Broker {
+			lane = node.Quorum
+		}
+		if err := s.nodes[i].Post(lane, node.Stop{}); err != nil {
+			panic(err)
+		}
+		select {
+		case <-signals:
+			s.kill()
+			return nil
+		case d := <-s.deaths:
+			s.left--
+			if d.reason != cleanStop {
+				err = &exitError{exitViolation, fmt.Errorf("%v: %s", d.node, d.reason)}
+			}
+		}
+	}
+	return err
+}
+
+// cleanStop is the reason with which a node ends after node.Stop.
+const cleanStop = "controlled shutdown"
+
+// kill ends what still runs and waits for it.
+func (s *served) kill() {
+	for _, n := range s.nodes {
+		n.Kill()
+	}
+	for ; s.left > 0; s.left-- {
+		<-s.deaths
+	}
+}
+
+// summary says who serves where.
+func (p servePlan) summary() string {
+	var brokers, controllers []string
+	for _, n := range p.nodes {
+		if !n.cfg.Broker {
+			controllers = append(controllers, n.cfg.ControllerAddr)
+			continue
+		}
+		addr := n.cfg.Advertised
+		if addr == "" {
+			addr = n.cfg.ClientAddr
+		}
+		brokers = append(brokers, addr)
+	}
+	if len(brokers) == 0 {
+		return fmt.Sprintf("controller %d at %s", p.nodes[0].cfg.ID, controllers[0])
+	}
+	if len(brokers) == 1 {
+		return fmt.Sprintf("broker %d at %s", p.nodes[len(p.nodes)-1].cfg.ID, brokers[0])
+	}
+	return fmt.Sprintf("%d brokers at %s", len(brokers), strings.Join(brokers, ","))
+}
