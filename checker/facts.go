@@ -16,6 +16,7 @@ type facts struct {
 	partitions map[kafka.TopicPartition]*partition
 	order      []*partition
 	died       map[kafka.BrokerID]string // how a node's last life ended
+	starting   map[kafka.BrokerID]bool   // nodes that booted and serve nobody yet
 	unknown    []string                  // why the run cannot be judged
 	last       *partition                // the one touched last: events come in runs
 
@@ -33,7 +34,7 @@ type facts struct {
 
 func newFacts() *facts {
 	return &facts{profile: profile{map[scopedKey]string{}}, history: newHistory(),
-		partitions: map[kafka.TopicPartition]*partition{}, died: map[kafka.BrokerID]string{}}
+		partitions: map[kafka.TopicPartition]*partition{}, died: map[kafka.BrokerID]string{}, starting: map[kafka.BrokerID]bool{}}
 }
 
 // partition returns the lineage of a partition, nil if no event told of it.
@@ -77,6 +78,10 @@ func (f *facts) observe(e *event.Event) {
 		f.profile.observe(e)
 	case event.WaitFailed:
 		f.unknown = append(f.unknown, fmt.Sprintf("line %d: the wait ran out of time: %s", e.Line, e.Text))
+	case event.Boot:
+		f.starting[e.Node] = true
+	case event.Ready:
+		f.starting[e.Node] = false
 	case event.Died:
 		f.nodeDied(e)
 	case event.Elected:
@@ -113,7 +118,7 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 	switch e.Kind {
 	case event.BecameLeader:
 		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
-		r.idle = r.leading == kafka.NoEpoch && r.led == e.Epoch
+		r.idle = f.starting[e.Node]
 		if r.role = e.Epoch; !r.idle {
 			f.lead(p, r, e, e.HighWatermark)
 		}
@@ -122,7 +127,6 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 		r.leading, r.role, r.idle = kafka.NoEpoch, e.Epoch, false
 	case event.Appended:
 		if r.idle && e.Text == "leader" {
-			r.idle = false
 			f.lead(p, r, e, r.hw)
 		}
 		r.append(e, &p.truth)
@@ -130,6 +134,9 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 			r.rejoin()
 		}
 	case event.HighWatermarkMoved:
+		if r.idle && e.Text == "leader" && !f.starting[e.Node] {
+			f.lead(p, r, e, r.hw)
+		}
 		r.hw = e.HighWatermark
 		if r.stale > 0 && r.role >= p.epoch {
 			r.rejoin()
@@ -147,7 +154,7 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 
 // lead takes in that a replica leads from this event on.
 func (f *facts) lead(p *partition, r *replica, e *event.Event, hw kafka.Offset) {
-	r.leading, r.led, r.hw, r.stale = r.role, r.role, hw, 0
+	r.leading, r.idle, r.hw, r.stale = r.role, false, hw, 0
 	f.cut = p.lead(r, e, f.profile.minISR(e.Topic))
 	f.commit(p, r, r.hw, e)
 }

@@ -44,7 +44,7 @@ func history(t testing.TB, text string) []event.Event {
 var lineKinds = map[string]event.Kind{"send": event.SendInvoke, "ok": event.SendOK, "no": event.SendFail, "??": event.SendUnknown,
 	"poll": event.PollOK, "reset": event.PositionReset, "profile": event.Profile, "wait-failed": event.WaitFailed,
 	"elect": event.Elected, "isr": event.ISRChanged, "lead": event.BecameLeader, "follow": event.BecameFollower,
-	"append": event.Appended, "hw": event.HighWatermarkMoved, "cut": event.Truncated, "died": event.Died,
+	"append": event.Appended, "hw": event.HighWatermarkMoved, "cut": event.Truncated, "died": event.Died, "boot": event.Boot, "ready": event.Ready,
 	"recovered": event.Recovered, "invariant": event.Invariant, "audit": event.AuditReplica}
 
 func parseLine(t testing.TB, w []string) []event.Event {

@@ -76,25 +76,47 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			lead 3 e3 end=2 hw=0`},
 		{"a restarted leader reads its old epoch in old metadata and serves nobody", "pass", twoCommitted + `
 			died 1 power
+			boot 1
 			recovered 1 end=0
 			lead 1 e1 end=0 hw=0
 			hw 1 0-0 leader
 			elect 2 e2 2,3 clean
 			follow 1 e2 end=0 hw=0
+			ready 1
 			lead 2 e2 end=2 hw=2
 			append 1 e1 0-1 a
 			append 1 e1 1-2 b
 			hw 1 0-2 follower`},
 		{"twin: it takes a record", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
 			died 1 power
+			boot 1
 			recovered 1 end=0
 			lead 1 e1 end=0 hw=0
 			append 1 e1 0-1 z leader`},
+		{"twin: it is still leader when it begins to serve", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
+			died 1 power
+			boot 1
+			recovered 1 end=0
+			lead 1 e1 end=0 hw=0
+			ready 1
+			hw 1 0-0 leader`},
 		{"twin: it is elected again", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
 			died 1 power
+			boot 1
 			recovered 1 end=0
+			ready 1
 			elect 1 e2 1 clean
 			lead 1 e2 end=0 hw=0`},
+		{"a broker is elected while it restarts and loses that leadership before it serves", "pass", twoCommitted + `
+			died 1 power
+			boot 1
+			recovered 1 end=0
+			elect 1 e2 1,2,3 clean
+			lead 1 e2 end=0 hw=0
+			elect 2 e3 2,3 clean
+			lead 2 e3 end=2 hw=2
+			follow 1 e3 end=0 hw=0
+			ready 1`},
 		{"the last known leader is no clean one", "excused HWMonotone+LeaderCompleteness", twoCommitted + `
 			died 3 power
 			recovered 3 end=0

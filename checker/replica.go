@@ -15,12 +15,11 @@ type replica struct {
 	// leading is the epoch in which the replica last became leader, NoEpoch
 	// while it follows; role is the epoch in which it leads or follows.
 	leading, role kafka.LeaderEpoch
-	// led is the last epoch that the replica led in any life. idle: it leads
-	// in that epoch again, after a restart. The broker has read so in metadata
-	// older than its own registration, which took the leadership from it; until
-	// it has caught up with that, it serves nobody. It counts as a leader from
-	// the first record on that it takes.
-	led  kafka.LeaderEpoch
+	// idle: it leads on a broker that has booted and serves nobody yet. Metadata
+	// older than the broker's registration may say that it leads; that
+	// registration takes every leadership from it before it serves. So it counts
+	// as a leader from the first record on that it takes, or from the first move
+	// of its high watermark after the broker is ready.
 	idle bool
 
 	// hw is the high watermark that the replica claims in the present lineage.
@@ -45,7 +44,7 @@ type loss struct {
 }
 
 func newReplica(node kafka.BrokerID) *replica {
-	return &replica{node: node, leading: kafka.NoEpoch, role: kafka.NoEpoch, led: kafka.NoEpoch}
+	return &replica{node: node, leading: kafka.NoEpoch, role: kafka.NoEpoch}
 }
 
 // append takes a batch in, in the partition whose truth is given.

@@ -11,7 +11,7 @@
 //	broker 2     ▁▁▃▃▃
 //	broker 3     ▁▁▃▃▃
 //	clients        | | acknowledgements, in red those that did not last
-//	            ───┴──────┴───//───┴───────┴───── seconds, idle time shortened
+//	            ───┴──────┴───//───┴───────┴───── seconds, long gaps shrunk
 //
 // A run waits nine seconds between actions that take a millisecond, so the time
 // axis is piecewise: between two neighbouring instants it is linear, and the

@@ -15,6 +15,7 @@ type flow struct {
 	ends    []level
 	hws     []level
 	clients []clientFlow
+	acked   []string // the clients that had acknowledgements before
 }
 
 // level is where a replica's log end or high watermark came to.
@@ -25,14 +26,39 @@ type level struct {
 
 type clientFlow struct {
 	name           string
+	more           bool // acks are not its first
 	acks           int
+	few            []ack // the first of them that have names
 	acked          kafka.Offset
 	failed, unsure int
 	failure, doubt kafka.ErrorCode // the last of each
 	read           kafka.Offset
 }
 
-func (f *flow) reset() { f.ends, f.hws, f.clients = f.ends[:0], f.hws[:0], f.clients[:0] }
+// ack is an acknowledged record with a name.
+type ack struct {
+	record string
+	at     kafka.Offset
+}
+
+// mostNamed is the most acknowledged records that are named one by one.
+const mostNamed = 2
+
+func (f *flow) reset() {
+	for i := range f.clients {
+		if f.clients[i].acks > 0 {
+			f.told(f.clients[i].name)
+		}
+	}
+	f.ends, f.hws, f.clients = f.ends[:0], f.hws[:0], f.clients[:0]
+}
+
+// told remembers that a client's first acknowledgement was told.
+func (f *flow) told(client string) {
+	if !slices.Contains(f.acked, client) {
+		f.acked = append(f.acked, client)
+	}
+}
 
 func (f *flow) replica(e *event.Event) {
 	f.at = e.At
@@ -56,12 +82,15 @@ func (f *flow) client(e *event.Event) {
 	i := slices.IndexFunc(f.clients, func(c clientFlow) bool { return c.name == e.Client })
 	if i < 0 {
 		i = len(f.clients)
-		f.clients = append(f.clients, clientFlow{name: e.Client, acked: kafka.NoOffset, read: kafka.NoOffset})
+		f.clients = append(f.clients, clientFlow{name: e.Client, more: slices.Contains(f.acked, e.Client), acked: kafka.NoOffset, read: kafka.NoOffset})
 	}
 	c := &f.clients[i]
 	switch e.Kind {
 	case event.SendOK:
 		c.acks, c.acked = c.acks+1, max(c.acked, e.Offset)
+		if len(c.few) < mostNamed && e.Text != "" && e.Offset != kafka.NoOffset {
+			c.few = append(c.few, ack{record(e), e.Offset})
+		}
 	case event.SendFail:
 		c.failed, c.failure = c.failed+1, e.Code
 	case event.SendUnknown:
@@ -123,27 +152,42 @@ func levels(ls []level) string {
 }
 
 func (c *clientFlow) sum() string {
-	var parts []string
+	var parts, has []string
 	if c.acks > 0 {
-		s := "has " + plural(c.acks, "ack")
-		if c.acked != kafka.NoOffset {
-			s += " up to offset " + num(int64(c.acked))
-		}
-		parts = append(parts, s)
+		parts = append(parts, c.acknowledged())
 	}
 	if c.failed > 0 {
-		parts = append(parts, plural(c.failed, "failed send")+" ("+c.failure.String()+")")
+		has = append(has, plural(c.failed, "failed send")+" ("+c.failure.String()+")")
 	}
 	if c.unsure > 0 {
-		parts = append(parts, plural(c.unsure, "send")+" of unknown outcome ("+c.doubt.String()+")")
+		has = append(has, plural(c.unsure, "send")+" of unknown outcome ("+c.doubt.String()+")")
 	}
 	if c.read != kafka.NoOffset {
-		parts = append(parts, "has read up to "+num(int64(c.read)))
+		has = append(has, "read up to "+num(int64(c.read)))
 	}
-	if len(parts) == 0 {
-		return ""
+	if len(has) > 0 {
+		parts = append(parts, c.name+" has "+strings.Join(has, ", "))
 	}
-	return c.name + " " + strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
+}
+
+// acknowledged names the records if they are few, else counts them.
+func (c *clientFlow) acknowledged() string {
+	if len(c.few) < c.acks {
+		s := c.name + " has " + plural(c.acks, "ack")
+		if c.more {
+			s = c.name + " has " + plural(c.acks, "more ack")
+		}
+		if c.acked != kafka.NoOffset {
+			s += ", up to offset " + num(int64(c.acked))
+		}
+		return s
+	}
+	if c.acks == 1 {
+		return c.name + ": " + c.few[0].record + " is acknowledged at offset " + num(int64(c.few[0].at))
+	}
+	return c.name + ": " + c.few[0].record + " and " + c.few[1].record + " are acknowledged at offsets " +
+		num(int64(c.few[0].at)) + " and " + num(int64(c.few[1].at))
 }
 
 func plural(n int, noun string) string {

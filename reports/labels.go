@@ -25,35 +25,98 @@ const (
 // placeLabels puts each label right of its moment into the lowest row that is
 // free, so that none overlaps another or the line that leads from another down
 // to its sign. It goes from right to left: a label that has to give way moves
-// up, and its own line then passes left of what stands below. Near the right
-// border, and where every row is taken, a label may start left of its moment.
-// It returns the number of rows used.
+// up, and its own line then passes left of what stands below. Of one moment the
+// last label is the lowest, so that they read down in order of time. Near the
+// right border, and where every row is taken, a label may start left of its
+// moment. Where there is no room for all, those of the lowest rank are placed
+// first. It returns the number of rows used.
 func placeLabels(labels []label, left, right float64, rows int) int {
+	used := place(labels, false, left, right, rows)
+	if !slices.ContainsFunc(labels, func(l label) bool { return l.row < 0 && l.width > 0 }) {
+		return used
+	}
+	ranked := slices.Clone(labels)
+	if u := place(ranked, true, left, right, rows); fewerMissing(ranked, labels) {
+		copy(labels, ranked)
+		used = u
+	}
+	return used
+}
+
+// fewerMissing compares two placings of the same labels: how many have no room,
+// those of the lowest rank first.
+func fewerMissing(a, b []label) bool {
+	missing := func(ls []label, rank int) (n int) {
+		for _, l := range ls {
+			if l.rank == rank && l.row < 0 && l.width > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	for rank := range 4 {
+		if d := missing(a, rank) - missing(b, rank); d != 0 {
+			return d < 0
+		}
+	}
+	return false
+}
+
+// place is one try, with regard to the ranks or without.
+func place(labels []label, ranked bool, left, right float64, rows int) int {
 	order := make([]int, len(labels))
 	for i := range order {
 		order[i] = i
 	}
+	best := map[float64]int{} // by moment
+	for _, l := range labels {
+		if r, ok := best[l.x]; !ok || l.rank < r {
+			best[l.x] = l.rank
+		}
+	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(labels[a].rank, labels[b].rank), cmp.Compare(labels[b].x, labels[a].x), cmp.Compare(b, a))
+		c := 0
+		if ranked {
+			c = cmp.Compare(best[labels[a].x], best[labels[b].x])
+		}
+		return cmp.Or(c, cmp.Compare(labels[b].x, labels[a].x), cmp.Compare(b, a))
 	})
 	s := shelf{texts: make([][]interval, rows), lines: make([][]float64, rows)}
 	used := 0
-	for _, i := range order {
+	for n, i := range order {
 		l := &labels[i]
 		l.row = -1
 		if l.width == 0 {
 			continue
 		}
-		for _, shift := range []float64{0, 0.25, 0.5, 0.75} {
-			at := max(left, min(l.x+labelIndent-shift*l.width, right-l.width))
-			if l.row = s.put(interval{at, at + l.width}, l.x); l.row >= 0 {
-				l.at = at
-				used = max(used, l.row+1)
-				break
-			}
+		if s.fit(l, labels, order[n+1:], left, right); l.row >= 0 {
+			used = max(used, l.row+1)
 		}
 	}
 	return used
+}
+
+// fit finds the place of a label. One that covers the moment of a label still
+// to come goes above it if it can.
+func (s *shelf) fit(l *label, labels []label, later []int, left, right float64) {
+	for _, shift := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		at := max(left, min(l.x+labelIndent-shift*(l.width+2*labelIndent), right-l.width))
+		text := interval{at, at + l.width}
+		covered := 0
+		for _, i := range later {
+			if o := &labels[i]; o.width > 0 && o.x < l.x && text.from < o.x+leaderSpace && o.x < text.to {
+				covered++
+			}
+		}
+		lowest := min(covered, len(s.texts)-1)
+		if l.row = s.put(text, l.x, lowest); l.row < 0 && lowest > 0 {
+			l.row = s.put(text, l.x, 0)
+		}
+		if l.row >= 0 {
+			l.at = at
+			return
+		}
+	}
 }
 
 type interval struct{ from, to float64 }
@@ -64,11 +127,11 @@ type shelf struct {
 	lines [][]float64 // by row: the lines that pass through it
 }
 
-// put places a text in the lowest row that has room for it and for its line;
-// -1 if none has.
-func (s *shelf) put(text interval, line float64) int {
+// put places a text in the lowest row, from a given one on, that has room for
+// it and for its line; -1 if none has.
+func (s *shelf) put(text interval, line float64, lowest int) int {
 	for row := range s.texts {
-		if s.free(row, text) {
+		if row >= lowest && s.free(row, text) {
 			s.texts[row] = append(s.texts[row], text)
 			for below := range row {
 				s.lines[below] = append(s.lines[below], line)

@@ -18,7 +18,7 @@ type lane struct{ top, bottom float64 }
 const (
 	titleHeight   = 48.0
 	summaryHeight = 17.0 // a line
-	legendHeight  = 42.0
+	legendHeight  = 58.0 // two rows
 	labelRow      = 15.0 // of controller and faults
 	glyphRow      = 16.0
 	laneGap       = 8.0
@@ -64,14 +64,17 @@ func (p *Picture) place() {
 // placeMarks gives the marks of a lane their labels' places and returns the
 // number of rows that they take.
 func (p *Picture) placeMarks(marks []mark, rows int) int {
+	const left, right = laneLeft + 4, laneRight - 4
 	labels := make([]label, len(marks))
 	for i := range marks {
-		labels[i] = label{x: p.scale.place(marks[i].at), width: p.ruler.width(marks[i].style(), marks[i].text)}
-		if marks[i].minor() {
+		m := &marks[i]
+		m.text = p.ruler.short(m.style(), m.text, right-left)
+		labels[i] = label{x: p.scale.place(m.at), width: p.ruler.width(m.style(), m.text)}
+		if m.minor() {
 			labels[i].rank = 1
 		}
 	}
-	used := placeLabels(labels, laneLeft+4, laneRight-4, rows)
+	used := placeLabels(labels, left, right, rows)
 	for i := range marks {
 		marks[i].label = labels[i]
 	}
@@ -79,7 +82,7 @@ func (p *Picture) placeMarks(marks []mark, rows int) int {
 }
 
 // minor marks give way to others.
-func (m *mark) minor() bool { return m.glyph == glyphISR || m.glyph == glyphFault }
+func (m *mark) minor() bool { return !m.lost && (m.glyph == glyphISR || m.glyph == glyphFault) }
 
 func (m *mark) style() style {
 	switch {
@@ -91,5 +94,11 @@ func (m *mark) style() style {
 	return labelStyle
 }
 
-// bottom is where the last lane ends.
-func (l *layout) bottom() float64 { return l.axis - laneGap }
+// all are the lanes from the top.
+func (l *layout) all() []lane {
+	lanes := []lane{l.controller}
+	if l.faults != (lane{}) {
+		lanes = append(lanes, l.faults)
+	}
+	return append(append(lanes, l.replicas...), l.clients...)
+}

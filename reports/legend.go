@@ -20,6 +20,12 @@ var signs = []sign{
 		b.rect(x, y-5, x+9, y+5, epochTints[1])
 		b.rect(x+9, y-5, x+18, y+5, epochTints[2])
 	}},
+	{"lost record, where copies exist", "║", 18, func(b *brush, x, y float64) {
+		for d := 2.0; d < 18; d += 5 {
+			b.line(1.4, lostRed, nil, x+d, y-5, x+d, y+5)
+		}
+		b.line(1.2, lostRed, nil, x, y+5, x+18, y+5)
+	}},
 	{"in ISR, out", "■□", 24, func(b *brush, x, y float64) {
 		b.rect(x, y-3, x+12, y+3, muted)
 		b.frame(x+12, y-3, x+24, y+3, 0.8, muted)
@@ -30,7 +36,7 @@ var signs = []sign{
 	{"death", "✕", 12, func(b *brush, x, y float64) { b.glyph(glyphDeath, x+6, y, ink) }},
 	{"start", "▲", 12, func(b *brush, x, y float64) { b.glyph(glyphStart, x+6, y, ink) }},
 	{"other fault", "□", 12, func(b *brush, x, y float64) { b.glyph(glyphFault, x+6, y, muted) }},
-	{"cut", "▼", 12, func(b *brush, x, y float64) { b.glyph(glyphCut, x+6, y, ink) }},
+	{"log cut", "▼", 12, func(b *brush, x, y float64) { b.glyph(glyphCut, x+6, y, ink) }},
 	{"ack", "╵", 8, func(b *brush, x, y float64) { b.glyph(glyphAck, x+4, y, ink) }},
 	{"failed send", "×", 10, func(b *brush, x, y float64) { b.glyph(glyphFailed, x+5, y, muted) }},
 	{"read", "○", 12, func(b *brush, x, y float64) { b.glyph(glyphRead, x+6, y, tideLine) }},
@@ -46,15 +52,18 @@ func Legend() []string {
 	return lines
 }
 
-// legend spreads the signs over the width of the picture.
+// legendRow is the number of signs in the first row: what has an extent in
+// time. Moments are in the second.
+const legendRow = 7
+
+// legend writes the signs in two rows.
 func (b *brush) legend() {
-	used := 0.0
-	for i := range signs {
-		used += signs[i].width + 5 + b.width(quietStyle, signs[i].name)
-	}
-	space := (pictureWidth - 2*margin - used) / float64(len(signs)-1)
+	const space = 22
 	x, y := margin, b.layout.legend+10
 	for i := range signs {
+		if i == legendRow {
+			x, y = margin, y+18
+		}
 		s := &signs[i]
 		s.draw(b, x, y)
 		x += s.width + 5

@@ -26,14 +26,17 @@ func Narrative(events []event.Event, rep checker.Report, o Options) []string {
 	if title := strings.TrimSpace(o.Title + "  " + subjectName(tp, ok)); title != "" {
 		lines = append(lines, title, "")
 	}
-	end := verdictLines(&rep, o.Replay)
-	if ok {
-		n := &narrator{tp: tp, witnesses: witnesses(losses(&rep, tp))}
-		for i := range events {
-			n.tell(&events[i])
-		}
-		n.flush()
-		lines = append(lines, n.lines(narrativeLines-len(lines)-len(end))...)
+	end := verdictLines(&rep, o)
+	if !ok {
+		return append(lines, end...)
+	}
+	n := &narrator{tp: tp, witnesses: witnesses(losses(&rep, tp))}
+	for i := range events {
+		n.tell(&events[i])
+	}
+	n.flush()
+	if told := n.lines(narrativeLines - len(lines) - len(end) - 1); len(told) > 0 {
+		lines = append(append(lines, told...), "")
 	}
 	return append(lines, end...)
 }
@@ -45,34 +48,17 @@ func subjectName(tp kafka.TopicPartition, ok bool) string {
 	return tp.String()
 }
 
-// How much a line matters; where room is short, higher ranks go first. What
-// only led up to the first witness of a loss counts less than what followed.
-const (
-	rankWitness = 0
-	rankTurn    = 2 // elections, truncations, deaths
-	rankFault   = 4
-	rankFlow    = 6
-	rankISR     = 8
-	rankRole    = 10
-	rankBefore  = 5 // is added before the first witness
-)
-
-// item is one line of the narrative.
-type item struct {
-	at   int64
-	seq  uint64 // 0: sums up several events
-	rank int
-	text string
-}
-
 // narrator turns events into items.
 type narrator struct {
 	tp        kafka.TopicPartition
 	witnesses []uint64
 	created   bool
+	sent      bool // the first record
 	items     []item
 	flow      flow
 	reads     []reading
+	outages   outages
+	lives     map[kafka.BrokerID]*life
 }
 
 // reading is a client's way from where it began to the end of the partition.
@@ -95,13 +81,21 @@ func (n *narrator) say(e *event.Event, rank int, format string, args ...any) {
 	if slices.Contains(n.witnesses, e.Seq) {
 		rank = rankWitness
 	}
-	n.flush()
-	n.items = append(n.items, item{e.At, e.Seq, rank, fmt.Sprintf(format, args...)})
+	n.aside(e, rank, format, args...)
 }
+
+// aside adds a line that is no witness, even if its event is one.
+func (n *narrator) aside(e *event.Event, rank int, format string, args ...any) {
+	n.flush()
+	n.items = append(n.items, item{at: e.At, seq: e.Seq, kind: e.Kind, rank: rank, text: fmt.Sprintf(format, args...)})
+}
+
+// paired joins the line said last with the others of its outage.
+func (n *narrator) paired(pair int) { n.items[len(n.items)-1].pair = pair }
 
 func (n *narrator) flush() {
 	if text := n.flow.sum(); text != "" {
-		n.items = append(n.items, item{n.flow.at, 0, rankFlow, text})
+		n.items = append(n.items, item{at: n.flow.at, rank: rankFlow, text: text})
 	}
 	n.flow.reset()
 }
@@ -113,6 +107,12 @@ func (n *narrator) tell(e *event.Event) {
 		return
 	case event.Invariant:
 		n.say(e, rankWitness, "%s stops on a broken invariant: %s", nodeName(e.Node), e.Text)
+		return
+	case event.SendInvoke: // its partition may not be chosen yet
+		if !n.sent && e.Topic == n.tp.Topic {
+			n.sent = true
+			setScene(n.items)
+		}
 		return
 	}
 	switch {
@@ -134,17 +134,22 @@ const faultWord = "fault: "
 func (n *narrator) tellNode(e *event.Event) {
 	switch e.Kind {
 	case event.Died:
+		n.life(e.Node).die()
 		if e.Text == "stop" {
 			n.say(e, rankTurn, "%s is shut down", nodeName(e.Node))
-			return
+		} else {
+			n.say(e, rankTurn, "%s dies: %s", nodeName(e.Node), e.Text)
 		}
-		n.say(e, rankTurn, "%s dies: %s", nodeName(e.Node), e.Text)
+		n.paired(n.outages.begin(e.Node))
 	case event.Boot:
 		n.say(e, rankFault, "%s starts", nodeName(e.Node))
+		n.paired(n.outages.end(e.Node))
 	case event.Paused:
 		n.say(e, rankFault, "%s is paused", nodeName(e.Node))
+		n.paired(n.outages.begin(e.Node))
 	case event.Resumed:
 		n.say(e, rankFault, "%s goes on", nodeName(e.Node))
+		n.paired(n.outages.end(e.Node))
 	case event.Fault:
 		if last := len(n.items) - 1; last >= 0 && n.items[last].at == e.At {
 			if both, ok := bothWays(strings.TrimPrefix(n.items[last].text, faultWord), e.Text); ok {
@@ -162,42 +167,6 @@ func (n *narrator) tellNode(e *event.Event) {
 	}
 }
 
-func (n *narrator) tellReplica(e *event.Event) {
-	switch e.Kind {
-	case event.Elected:
-		n.tellElection(e)
-	case event.ISRChanged:
-		n.say(e, rankISR, "the controller commits ISR %s", ids(e.ISR))
-	case event.AlterPartitionRefused:
-		n.say(e, rankISR, "the controller refuses an ISR of broker %d: %s", e.Peer, e.Code)
-	case event.BecameLeader:
-		n.say(e, rankTurn, "broker %d leads epoch %d from offset %d on, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
-	case event.BecameFollower:
-		n.say(e, rankRole, "broker %d follows in epoch %d, log end %d, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
-	case event.Truncated:
-		if e.Offset != e.End {
-			n.say(e, rankTurn, "broker %d truncates its log from %d to %d (%s)", e.Node, e.Offset, e.End, e.Text)
-		}
-	case event.Recovered:
-		n.say(e, rankFault, "broker %d opens its log, which ends at %d (%s)", e.Node, e.End, e.Text)
-	case event.StorageFailed:
-		n.say(e, rankTurn, "the log directory of broker %d fails: %s", e.Node, e.Text)
-	case event.Appended, event.HighWatermarkMoved:
-		n.flow.replica(e)
-	}
-}
-
-func (n *narrator) tellElection(e *event.Event) {
-	switch {
-	case e.Peer == kafka.NoBroker:
-		n.say(e, rankTurn, "the controller leaves %s without a leader in epoch %d, ISR %s", n.tp, e.Epoch, ids(e.ISR))
-	case e.Text == "create":
-		n.say(e, rankTurn, "the controller creates %s: leader %d, epoch %d, ISR %s", n.tp, e.Peer, e.Epoch, ids(e.ISR))
-	default:
-		n.say(e, rankTurn, "the controller elects broker %d in epoch %d (%s), ISR %s", e.Peer, e.Epoch, e.Text, ids(e.ISR))
-	}
-}
-
 // record names the record of a send.
 func record(e *event.Event) string {
 	if e.Text != "" {
@@ -210,6 +179,7 @@ func (n *narrator) tellClient(e *event.Event) {
 	switch e.Kind {
 	case event.SendOK:
 		if slices.Contains(n.witnesses, e.Seq) {
+			n.flow.told(e.Client)
 			n.say(e, rankWitness, "%s: %s is acknowledged at offset %d (%s)", e.Client, record(e), e.Offset, acks(e.Acks))
 			return
 		}
@@ -252,22 +222,9 @@ func acks(a int16) string {
 	return "acks=" + num(int64(a))
 }
 
-// lines writes the items that fit into room lines, the quietest left out first
-// and, among equals, the latest first.
+// lines writes the items that fit into room lines.
 func (n *narrator) lines(room int) []string {
-	kept := slices.Clone(n.items)
-	for i := range max(0, slices.IndexFunc(kept, func(it item) bool { return it.rank == rankWitness })) {
-		kept[i].rank += rankBefore
-	}
-	dropped := 0
-	for rank := rankRole + rankBefore; rank >= rankWitness && len(kept)+min(dropped, 1) > room; rank-- {
-		for i := len(kept) - 1; i >= 0 && len(kept)+min(dropped, 1) > room; i-- {
-			if kept[i].rank == rank {
-				kept = slices.Delete(kept, i, i+1)
-				dropped++
-			}
-		}
-	}
+	kept, dropped := prune(n.items, room)
 	var lines []string
 	for _, it := range kept {
 		event := "      "

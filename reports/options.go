@@ -13,6 +13,9 @@ type Options struct {
 	Title string // of the run, such as a story's name
 	// Replay is the command line that repeats the run; it is printed as it is.
 	Replay string
+	// Declared says who expected the verdict and when, such as "as R1 declares
+	// for truncate=toHW"; it is printed behind the verdict. Empty for none.
+	Declared string
 	// TP is the partition to show; its zero value asks for the one with the
 	// first finding, else the first by name that has a leader.
 	TP kafka.TopicPartition

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -37,6 +38,7 @@ func (p *Picture) paint(pen *pen) {
 		b.replica(i)
 	}
 	b.gaps()
+	b.promises()
 	b.marks(p.layout.controller, p.tracks.decisions)
 	b.marks(p.layout.faults, p.tracks.faults)
 	for i := range p.tracks.replicas {
@@ -79,26 +81,45 @@ func (b *brush) header() {
 
 // sentence is what the picture illustrates.
 func (p *Picture) sentence() string {
+	if p.report.Verdict == checker.Unknown && len(p.report.Unknown) > 0 {
+		return p.report.Unknown[0]
+	}
 	if len(p.losses) > 0 {
-		return sentence(p.losses[0])
+		return p.losses[0].excusedSentence()
 	}
 	for i := range p.report.Findings {
 		if p.report.Findings[i].TP == p.tracks.tp {
-			return sentence(&p.report.Findings[i])
+			return cause{&p.report.Findings[i]}.excusedSentence()
 		}
 	}
-	if len(p.report.Unknown) > 0 {
-		return p.report.Unknown[0]
+	if note := p.note(); note != "" {
+		return "Pass. " + note + "."
 	}
 	return "Every record that was promised is there."
 }
 
-func sentence(f *checker.Finding) string {
-	s := f.Rule + ": " + f.Text
-	if f.Premise != "" {
-		s += " (excused: " + f.Premise + ")"
+// note is the first remark on this partition, first of all one on records that
+// are gone; "" for none.
+func (p *Picture) note() string {
+	first := ""
+	for _, n := range p.report.Notes {
+		text, ok := strings.CutPrefix(n.Text, p.tracks.tp.String()+": ")
+		if ok && n.Rule == "lost-write" {
+			return text
+		}
+		if ok && first == "" {
+			first = text
+		}
 	}
-	return s
+	return first
+}
+
+// excusedSentence is the sentence with its premise.
+func (c cause) excusedSentence() string {
+	if c[0].Premise == "" {
+		return c.sentence()
+	}
+	return c.sentence() + " (excused: " + c[0].Premise + ")"
 }
 
 // lanes paints the empty lanes and their names.
@@ -124,26 +145,37 @@ func (b *brush) lane(l lane, name, below string) {
 	}
 }
 
-// marks paints a lane of marks with their labels above.
+// marks paints a lane of marks with their labels above. Signs of one moment
+// stand side by side.
 func (b *brush) marks(l lane, marks []mark) {
+	const step = 2*glyphSize + 3
 	y := l.bottom - glyphRow/2 - 1
-	beside := 0.0 // signs of one moment stand side by side
-	for i := range marks {
-		m := &marks[i]
-		x, c := b.scale.place(m.at), ink
-		if beside += 2*glyphSize + 3; i == 0 || marks[i-1].at != m.at {
-			beside = 0
+	for i := 0; i < len(marks); {
+		n := 1
+		for i+n < len(marks) && marks[i+n].at == marks[i].at {
+			n++
 		}
-		if m.minor() {
-			c = muted
+		x := b.scale.place(marks[i].at)
+		first := min(x, laneRight-glyphSize-step*float64(n-1))
+		for k := range marks[i : i+n] {
+			b.mark(l, &marks[i+k], x, first+step*float64(k), y)
 		}
-		if m.label.row >= 0 {
-			base := l.bottom - glyphRow - labelRow*float64(m.label.row) - 3
-			b.line(0.7, downLine, nil, x, y, x, lineTop(m, x, base))
-			b.text(m.label.at, base, m.style(), m.text)
-		}
-		b.glyph(m.glyph, x+beside, y, c)
+		i += n
 	}
+}
+
+// mark paints a label at its moment x and the sign at (sign, y).
+func (b *brush) mark(l lane, m *mark, x, sign, y float64) {
+	c := ink
+	if m.minor() {
+		c = muted
+	}
+	if m.label.row >= 0 {
+		base := l.bottom - glyphRow - labelRow*float64(m.label.row) - 3
+		b.line(0.7, downLine, nil, x, y, x, lineTop(m, x, base))
+		b.text(m.label.at, base, m.style(), m.text)
+	}
+	b.glyph(m.glyph, sign, y, c)
 }
 
 // lineTop is where the line to a label ends: beside it, or below it if the
@@ -155,12 +187,25 @@ func lineTop(m *mark, x, base float64) float64 {
 	return base + 3
 }
 
-// gaps marks the pieces of the time axis that are shortened.
+// gaps marks the pieces of the time axis that are shortened, between the lanes
+// and behind the logs, but not where labels are.
 func (b *brush) gaps() {
+	lanes := b.layout.all()
+	for i, l := range lanes {
+		next := b.layout.axis
+		if i+1 < len(lanes) {
+			next = lanes[i+1].top
+		}
+		b.breaks(l.bottom, next)
+	}
+}
+
+// breaks draws the shortened pieces from one height to another.
+func (b *brush) breaks(top, bottom float64) {
 	for _, g := range b.scale.gaps() {
 		x := (g.from + g.to) / 2
 		for _, d := range []float64{-2, 2} {
-			b.line(0.8, downLine, []vg.Length{vg.Points(1.5), vg.Points(3)}, x+d, b.layout.controller.top, x+d, b.layout.bottom())
+			b.line(0.8, downLine, []vg.Length{vg.Points(1.5), vg.Points(3)}, x+d, top, x+d, bottom)
 		}
 	}
 }
@@ -179,7 +224,7 @@ func (b *brush) axis() {
 		w := b.width(quietStyle, label)
 		b.text(min(max(t.x-w/2, margin), laneRight-w), y+17, quietStyle, label)
 	}
-	written := 0.0 // where the last duration ends
+	written := laneLeft // where the last duration ends
 	for _, g := range b.scale.gaps() {
 		x := (g.from + g.to) / 2
 		b.rect(x-5, y-3, x+5, y+3, paper)
@@ -191,6 +236,6 @@ func (b *brush) axis() {
 			written = x + w/2
 		}
 	}
-	b.text(margin, y+17, quietStyle, "time (s)")
-	b.text(margin, y+31, quietStyle, "shortened")
+	b.text(margin, y+17, quietStyle, "time (s), not to scale:")
+	b.text(margin, y+31, quietStyle, "long gaps shrunk")
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -37,6 +38,7 @@ func (b *brush) replica(i int) {
 	p := b.panel(i)
 	p.reigns()
 	p.grid()
+	p.breaks(p.high, p.l.bottom)
 	p.log()
 	p.outages()
 	p.isrBar()
@@ -91,9 +93,11 @@ func (p *panel) log() {
 		end := func(s state) kafka.Offset { return s.end }
 		p.area(run, tail, hw, end)
 		p.area(run, tide, func(state) kafka.Offset { return 0 }, hw)
-		for _, f := range p.losses {
-			if f.Acked.Seq > 0 {
-				p.stripes(run, f)
+		for _, c := range p.losses {
+			for _, f := range c {
+				if f.Acked.Seq > 0 {
+					p.stripes(run, f)
+				}
 			}
 		}
 		p.edge(run, tideLine, 1, hw)
@@ -211,12 +215,17 @@ func (p *panel) outages() {
 	for _, s := range p.r.down {
 		from, to := p.scale.place(s.from), p.scale.place(s.to)
 		p.hatch(from, p.l.top, to, p.l.bottom, down, downLine)
-		if w := p.width(strongStyle, s.text); w+12 < to-from {
+		if w := p.width(strongStyle, s.text); p.roomy(s) {
 			mid, y := (from+to)/2, (p.l.top+p.l.bottom)/2
 			p.rect(mid-w/2-5, y-9, mid+w/2+5, y+7, down)
 			p.textCentre(mid, y+3, strongStyle, s.text)
 		}
 	}
+}
+
+// roomy reports whether an outage has room for its text within the hatching.
+func (p *panel) roomy(s span) bool {
+	return p.width(strongStyle, s.text)+12 < p.scale.place(s.to)-p.scale.place(s.from)
 }
 
 // isrBar is solid while the controller counts the replica into the ISR.
@@ -231,25 +240,51 @@ func (p *panel) isrBar() {
 	p.textRight(laneLeft-6, y1, style{size: 9, color: muted}, "ISR")
 }
 
-// marks are the cuts, in order, then the reigns. What lost or sealed the loss
-// of an acknowledged record says so.
+// marks are the cuts, in order, then all else that has a label. What lost or
+// sealed the loss of acknowledged records says so.
 func (p *panel) marks() []mark {
 	marks := slices.Clone(p.r.marks)
 	for _, s := range p.r.leads {
 		marks = append(marks, mark{at: s.from, glyph: glyphElection, text: "leads e" + num(int64(s.epoch))})
 	}
-	for i := range marks {
-		m := &marks[i]
-		for _, f := range p.losses {
-			if f.Sealed.Node == p.r.node && f.Sealed.At == m.at && m.glyph == glyphElection {
-				m.text, m.lost = m.text+" without "+records(f), true
-			}
-			if f.Lost.Node == p.r.node && f.Lost.At == m.at && (m.glyph == glyphCut || f.Lost.Seq == f.Sealed.Seq) {
-				m.text, m.lost = m.text+", lost here: "+records(f)+" (event "+num(int64(f.Lost.Seq))+")", true
-			}
+	marks = append(marks, p.r.idle...)
+	for _, s := range p.r.down {
+		if !p.roomy(s) {
+			marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
+		}
+	}
+	for _, c := range p.losses {
+		for i := range marks {
+			p.blame(&marks[i], c)
 		}
 	}
 	return marks
+}
+
+// blame says of a mark what it has to do with a loss.
+func (p *panel) blame(m *mark, c cause) {
+	f := c[0]
+	event := " (event " + num(int64(f.Lost.Seq)) + ")"
+	at := func(w checker.Moment, g glyph) bool { return w.Node == p.r.node && w.At == m.at && m.glyph == g }
+	switch {
+	case f.Lost.Seq == f.Sealed.Seq && at(f.Sealed, glyphElection):
+		m.text, m.lost = m.text+" without "+c.brief()+event, true
+	case at(f.Sealed, glyphElection):
+		m.text, m.lost = m.text+" without "+c.brief(), true
+	case at(f.Lost, glyphCut), f.Lost.Node == p.r.node && f.Lost.At == m.at && strings.HasPrefix(m.text, "down: "):
+		m.text, m.lost = m.text+", lost here: "+c.brief()+event, true
+	}
+}
+
+// clear takes the hatching of outages away from behind a label.
+func (p *panel) clear(l label, base float64) {
+	const rim = 3
+	for _, s := range p.r.down {
+		from, to := max(l.at-rim, p.scale.place(s.from)), min(l.at+l.width+rim, p.scale.place(s.to))
+		if from < to {
+			p.rect(from, base-10, to, base+4, down)
+		}
+	}
 }
 
 // labels writes cuts and reigns above the log.
@@ -267,6 +302,7 @@ func (p *panel) labels() {
 		}
 		st := m.style()
 		st.bold = st.bold || m.glyph == glyphElection
+		p.clear(m.label, base)
 		p.text(m.label.at, base, st, m.text)
 	}
 	for _, c := range p.r.cuts {

@@ -38,15 +38,10 @@ func (t *tracks) takeNode(e *event.Event) {
 		how, _, _ := strings.Cut(e.Text, " ")
 		t.fault(e, glyphDeath, how+" "+nodeName(e.Node))
 		if r != nil {
-			r.close(e.At)
-			r.down = append(r.down, span{from: e.At, to: -1, text: "down: " + how})
-			r.points = append(r.points, point{e.At, kafka.NoOffset, kafka.NoOffset})
+			r.die(e.At, how)
 		}
 	case event.Boot:
 		t.fault(e, glyphStart, "start "+nodeName(e.Node))
-		if r != nil {
-			closeSpan(r.down, e.At)
-		}
 	case event.Paused:
 		t.fault(e, glyphFault, "pause "+nodeName(e.Node))
 		if r != nil {
@@ -64,7 +59,11 @@ func (t *tracks) takeNode(e *event.Event) {
 
 func (t *tracks) fault(e *event.Event, g glyph, text string) {
 	if n := len(t.faults); n > 0 && t.faults[n-1].at == e.At {
-		if both, ok := bothWays(t.faults[n-1].text, text); ok {
+		both, ok := bothWays(t.faults[n-1].text, text)
+		if !ok {
+			both, ok = together(t.faults[n-1].text, text)
+		}
+		if ok {
 			t.faults[n-1].text = both
 			return
 		}
@@ -109,7 +108,7 @@ func (t *tracks) takeClient(e *event.Event) {
 		t.clients = append(t.clients, &clientTrack{name: e.Client})
 	}
 	c := t.clients[i]
-	m := clientMark{at: e.At, seq: e.Seq, kind: e.Kind, offset: e.Offset, drained: e.Drained}
+	m := clientMark{at: e.At, seq: e.Seq, kind: e.Kind, offset: e.Offset, drained: e.Drained, promised: e.Acks == -1}
 	switch e.Kind {
 	case event.PollOK:
 		if e.End == e.Offset && !e.Drained {
@@ -125,45 +124,65 @@ func (t *tracks) takeClient(e *event.Event) {
 		m.text = e.Code.String()
 	}
 	c.marks = append(c.marks, m)
-	t.instants = append(t.instants, instant{e.At, e.Kind != event.SendOK})
+	t.instants = append(t.instants, instant{e.At, e.Kind != event.SendOK && e.Kind != event.PollOK})
 }
 
 func (t *tracks) takeReplica(e *event.Event) {
 	key := true
 	switch e.Kind {
-	case event.BecameLeader:
-		r := t.replica(e.Node)
-		closeSpan(r.leads, e.At)
-		r.leads = append(r.leads, span{from: e.At, to: -1, epoch: e.Epoch})
-		r.put(e.At, e.End, e.HighWatermark)
-	case event.BecameFollower:
-		r := t.replica(e.Node)
-		closeSpan(r.leads, e.At)
-		r.put(e.At, e.End, e.HighWatermark)
+	case event.BecameLeader, event.BecameFollower, event.Recovered:
+		t.takeRole(e)
 	case event.Appended:
-		t.replica(e.Node).put(e.At, e.End, kafka.NoOffset)
+		r := t.replica(e.Node)
+		idle := r.life.idle
+		r.life.take(e)
+		if idle && !r.life.idle {
+			r.leads = append(r.leads, span{from: e.At, to: -1, epoch: r.life.led})
+		}
+		r.put(e.At, e.End, kafka.NoOffset)
 		key = false
 	case event.HighWatermarkMoved:
 		t.replica(e.Node).put(e.At, kafka.NoOffset, e.HighWatermark)
 		key = false
 	case event.Truncated:
 		r := t.replica(e.Node)
+		r.life.take(e)
 		r.put(e.At, e.End, min(r.last().hw, e.End))
-		if e.Offset != e.End {
-			r.cuts = append(r.cuts, cutMark{e.At, e.Offset, e.End})
-			r.marks = append(r.marks, mark{at: e.At, glyph: glyphCut, text: "truncates " + num(int64(e.Offset)) + "→" + num(int64(e.End)) + " (" + e.Text + ")"})
-		}
-	case event.Recovered:
-		r := t.replica(e.Node)
-		known := r.known()
-		r.put(e.At, e.End, kafka.NoOffset)
-		if e.End < known {
-			r.cuts = append(r.cuts, cutMark{e.At, known, e.End})
-			r.marks = append(r.marks, mark{at: e.At, glyph: glyphCut, text: "comes back with " + num(int64(e.End)) + " of " + num(int64(known))})
+		switch {
+		case e.Text == "full":
+			r.cut(e.At, e.Offset, min(e.Offset, e.End), "empties its log, starts again at "+num(int64(e.End)))
+		case e.Offset != e.End:
+			r.cut(e.At, e.Offset, e.End, "truncates "+num(int64(e.Offset))+"→"+num(int64(e.End))+inWords(" ", e.Text))
 		}
 	default:
 		return
 	}
 	t.top = max(t.top, e.End)
 	t.instants = append(t.instants, instant{e.At, key})
+}
+
+// takeRole takes in how a replica comes back and what it then is.
+func (t *tracks) takeRole(e *event.Event) {
+	r := t.replica(e.Node)
+	before := r.life.take(e)
+	if e.Kind == event.Recovered {
+		r.put(e.At, e.End, kafka.NoOffset)
+	} else {
+		closeSpan(r.leads, e.At)
+		r.put(e.At, e.End, e.HighWatermark)
+	}
+	if before != kafka.NoOffset {
+		text := "comes back with " + num(int64(e.End)) + " of " + num(int64(before))
+		if e.End == 0 {
+			text = "starts empty (" + num(int64(before)) + " before)"
+		}
+		r.cut(e.At, before, e.End, text)
+	}
+	switch {
+	case e.Kind != event.BecameLeader:
+	case r.life.idle:
+		r.idle = append(r.idle, mark{at: e.At, glyph: glyphFault, text: "e" + num(int64(e.Epoch)) + " again, from old metadata: serves nobody"})
+	default:
+		r.leads = append(r.leads, span{from: e.At, to: -1, epoch: e.Epoch})
+	}
 }

@@ -17,7 +17,7 @@ import (
 const (
 	pictureWidth  = 1400.0
 	pictureHeight = 900.0
-	laneLeft      = 112.0 // the lanes' names stand left of it
+	laneLeft      = 144.0 // the lanes' names stand left of it
 	laneRight     = pictureWidth - 24
 	margin        = 24.0
 	// minPanel is the least height of a replica's lane; more replicas than fit
@@ -36,7 +36,7 @@ type Picture struct {
 	ruler   ruler
 	summary []string // lines under the title
 	scale   *timeScale
-	losses  []*checker.Finding
+	losses  []cause
 	layout  layout
 }
 
@@ -60,7 +60,7 @@ func Timeline(events []event.Event, rep checker.Report, o Options) (*Picture, er
 	}
 	p := &Picture{tracks: t, report: rep, title: title, replay: o.Replay, ruler: newRuler()}
 	p.scale = newTimeScale(t.instants, laneLeft+10, laneRight-10)
-	p.losses = losses(&p.report, tp)
+	p.losses = causes(losses(&p.report, tp))
 	p.summary = p.ruler.wrap(bodyStyle, p.sentence(), pictureWidth-2*margin, 2)
 	p.place()
 	return p, nil

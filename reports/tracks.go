@@ -44,7 +44,9 @@ type replicaTrack struct {
 	isr    []span // in the ISR as the controller committed it
 	down   []span
 	cuts   []cutMark
-	marks  []mark
+	marks  []mark // of the cuts, one for each
+	idle   []mark // epochs led again, from old metadata
+	life   life
 }
 
 // point is the state from at on. end is NoOffset while it is not known.
@@ -53,8 +55,8 @@ type point struct {
 	end, hw kafka.Offset
 }
 
-// span is [from, to) in ns, of one leader epoch or of one death; to is -1
-// while it is open.
+// span is [from, to) in ns, of one leader epoch or of one outage, which lasts
+// until the log is open again; to is -1 while it is open.
 type span struct {
 	from, to int64
 	epoch    kafka.LeaderEpoch
@@ -80,6 +82,8 @@ type clientMark struct {
 	offset  kafka.Offset
 	text    string
 	drained bool
+	// promised: acknowledged with acks=all
+	promised bool
 }
 
 // newTracks reads the events once.
@@ -110,7 +114,7 @@ func (t *tracks) replica(node kafka.BrokerID) *replicaTrack {
 		return r
 	}
 	i := sort.Search(len(t.replicas), func(i int) bool { return t.replicas[i].node >= node })
-	t.replicas = slices.Insert(t.replicas, i, &replicaTrack{node: node})
+	t.replicas = slices.Insert(t.replicas, i, &replicaTrack{node: node, life: newLife()})
 	return t.replicas[i]
 }
 
@@ -131,18 +135,9 @@ func (r *replicaTrack) last() point {
 	return r.points[len(r.points)-1]
 }
 
-// known is the log end that was known last, before a death too; -1 for none.
-func (r *replicaTrack) known() kafka.Offset {
-	for i := len(r.points) - 1; i >= 0; i-- {
-		if r.points[i].end != kafka.NoOffset {
-			return r.points[i].end
-		}
-	}
-	return kafka.NoOffset
-}
-
-// put changes what is given; NoOffset keeps what was.
+// put changes what is given; NoOffset keeps what was. Whoever has a log is up.
 func (r *replicaTrack) put(at int64, end, hw kafka.Offset) {
+	closeSpan(r.down, at)
 	p := r.last()
 	p.at = at
 	if end != kafka.NoOffset {
@@ -154,10 +149,19 @@ func (r *replicaTrack) put(at int64, end, hw kafka.Offset) {
 	r.points = append(r.points, p)
 }
 
-// close ends what a death ends.
-func (r *replicaTrack) close(at int64) {
+// die ends what a death ends.
+func (r *replicaTrack) die(at int64, how string) {
 	closeSpan(r.leads, at)
 	closeSpan(r.down, at)
+	r.down = append(r.down, span{from: at, to: -1, text: "down: " + how})
+	r.points = append(r.points, point{at, kafka.NoOffset, kafka.NoOffset})
+	r.life.die()
+}
+
+// cut records that the log lost [to, from).
+func (r *replicaTrack) cut(at int64, from, to kafka.Offset, text string) {
+	r.cuts = append(r.cuts, cutMark{at, from, to})
+	r.marks = append(r.marks, mark{at: at, glyph: glyphCut, text: text})
 }
 
 func closeSpan(s []span, at int64) {

@@ -14,15 +14,12 @@ const (
 
 // verdictLines says what the checker found, where each lost record was
 // acknowledged and lost, and how to replay the run.
-func verdictLines(rep *checker.Report, replay string) []string {
-	lines := []string{"", "verdict: " + string(rep.Verdict)}
-	for i, f := range lostFirst(rep.Findings) {
-		if i == mostFindings {
-			lines = append(lines, fmt.Sprintf("  and %s", plural(len(rep.Findings)-i, "more finding")))
-			break
-		}
-		lines = append(lines, findingLines(f)...)
+func verdictLines(rep *checker.Report, o Options) []string {
+	lines := []string{"verdict: " + string(rep.Verdict)}
+	if o.Declared != "" {
+		lines[0] += ", " + o.Declared
 	}
+	lines = append(lines, findingLines(rep)...)
 	for i, u := range rep.Unknown {
 		if i == mostRemarks {
 			lines = append(lines, fmt.Sprintf("  and %s why it is not known", plural(len(rep.Unknown)-i, "more reason")))
@@ -37,8 +34,8 @@ func verdictLines(rep *checker.Report, replay string) []string {
 		}
 		lines = append(lines, "  note: "+rep.Notes[i].Text)
 	}
-	if replay != "" {
-		lines = append(lines, replayLine(replay))
+	if o.Replay != "" {
+		lines = append(lines, replayLine(o.Replay))
 	}
 	return lines
 }
@@ -56,26 +53,54 @@ func lostFirst(findings []checker.Finding) []*checker.Finding {
 	return append(first, other...)
 }
 
-// findingLines is the finding's sentence, and the moments of a lost record.
-func findingLines(f *checker.Finding) []string {
-	lines := []string{fmt.Sprintf("  %s: %s", f.Rule, f.Text)}
-	if f.Premise != "" {
-		lines[0] += " (excused: " + f.Premise + ")"
-	}
-	if f.Rule == "lost-write" && f.Lost.Seq > 0 {
-		lines = append(lines, fmt.Sprintf("    %s of %s: acknowledged at event %s, lost at event %s%s",
-			records(f), f.TP, moment(f.Acked), moment(f.Lost), sealed(f)))
+// findingLines is a sentence for each cause, and the moments of a lost record.
+// A premise that excuses several is told once.
+func findingLines(rep *checker.Report) []string {
+	var lines []string
+	left := len(rep.Findings)
+	excused := map[string]bool{}
+	for i, c := range causes(lostFirst(rep.Findings)) {
+		if i == mostFindings {
+			return append(lines, fmt.Sprintf("  and %s", plural(left, "more finding")))
+		}
+		left -= len(c)
+		line := "  " + c.sentence()
+		switch premise := c[0].Premise; {
+		case premise == "":
+		case excused[premise]:
+			line += " (excused likewise)"
+		default:
+			line += " (excused: " + premise + ")"
+			excused[premise] = true
+		}
+		lines = append(lines, line)
+		if moments := c.moments(); moments != "" {
+			lines = append(lines, moments)
+		}
 	}
 	return lines
 }
 
-func moment(m checker.Moment) string {
-	return fmt.Sprintf("%d (%s s)", m.Seq, seconds4(m.At))
-}
-
-func sealed(f *checker.Finding) string {
-	if f.Sealed.Seq == 0 || f.Sealed.Seq == f.Lost.Seq {
+// moments says when lost records were acknowledged, lost and given up for good;
+// "" for other findings and where the trace does not show it.
+func (c cause) moments() string {
+	f, last := c[0], c[len(c)-1]
+	if f.Rule != "lost-write" || f.Lost.Seq == 0 && len(c) == 1 {
 		return ""
 	}
-	return ", sealed by the election at event " + moment(f.Sealed)
+	s := fmt.Sprintf("    %s of %s: acknowledged at event %s", c.offsets(), f.TP, moment(f.Acked))
+	if len(c) > 1 {
+		s += " to " + moment(last.Acked)
+	}
+	if f.Lost.Seq > 0 {
+		s += ", lost at event " + moment(f.Lost)
+	}
+	if f.Sealed.Seq > 0 && f.Sealed.Seq != f.Lost.Seq {
+		s += ", sealed by the election at event " + moment(f.Sealed)
+	}
+	return s
+}
+
+func moment(m checker.Moment) string {
+	return fmt.Sprintf("%d (%s s)", m.Seq, seconds4(m.At))
 }

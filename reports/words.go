@@ -57,4 +57,49 @@ func bothWays(a, b string) (string, bool) {
 	return strings.Join(there, " "), true
 }
 
+// together joins what befell two nodes at one moment: kill broker 1 and kill
+// broker 2 are kill brokers 1,2.
+func together(a, b string) (string, bool) {
+	one, other := strings.Fields(a), strings.Fields(b)
+	if len(one) != 3 || len(other) != 3 || one[0] != other[0] || !strings.HasPrefix(one[1], "broker") || other[1] != "broker" {
+		return "", false
+	}
+	return one[0] + " brokers " + one[2] + "," + other[2], true
+}
+
+// reasons are the words for how the events of a log say why.
+var reasons = []struct{ reason, words string }{
+	{"to-hw", "to its high watermark"},
+	{"diverging", "where the logs part"},
+	{"out-of-range", "to where the leader's log lies"},
+	{"clean", "after a clean stop"},
+	{"unclean", "after an unclean stop"},
+}
+
+// inWords writes why a log was cut or opened, behind a separator; a reason
+// without words of its own stays as it is.
+func inWords(separator, reason string) string {
+	if reason == "" {
+		return ""
+	}
+	for _, r := range reasons {
+		if reason == r.reason {
+			return separator + r.words
+		}
+	}
+	if cut, ok := strings.CutPrefix(reason, "unclean cut at "); ok {
+		return inWords(separator, "unclean") + ", cut at byte " + cut
+	}
+	return separator + reason
+}
+
+// explained puts the words for the reasons of truncations in place of those that
+// a finding's sentence quotes in brackets.
+func explained(sentence string) string {
+	for _, r := range reasons[:3] {
+		sentence = strings.ReplaceAll(sentence, "("+r.reason+")", "("+r.words+")")
+	}
+	return sentence
+}
+
 func words(s string) []string { return strings.Fields(s) }

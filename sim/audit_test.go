@@ -15,13 +15,14 @@ import (
 	"tidemark/node"
 )
 
-// batch is one record at an offset, with the id of its attempt.
+// batch is one record at an offset, with the id of its attempt, under a codec that
+// the attempt chooses.
 func batch(base kafka.Offset, epoch kafka.LeaderEpoch, attempt uint64, value string) record.Batch {
 	o := record.NoProducer()
 	o.BaseOffset, o.LeaderEpoch = base, epoch
 	b := record.NewBuilder(o)
 	b.Append(0, nil, []byte(value), []record.Header{{Key: attemptHeader, Value: binary.BigEndian.AppendUint64(nil, attempt)}})
-	return b.Build()
+	return b.BuildCompressed(new(record.Deflater), record.Codec(attempt%5))
 }
 
 func TestAuditReadsSegmentsAndNotNodes(t *testing.T) {

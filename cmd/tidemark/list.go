@@ -58,14 +58,7 @@ func list(w io.Writer, asJSON bool) error {
 
 // verdictText says an expectation as a reader would.
 func verdictText(e plan.Expectation) string {
-	under := "current rules"
-	if e.Rules != "" {
-		under = e.Rules
-	}
-	if e.With != "" {
-		under += " with " + e.With
-	}
-	text := under + ": " + e.Verdict
+	text := verdictScope(e) + ": " + e.Verdict
 	for i, c := range e.Checks {
 		if i > 0 {
 			text += ","
@@ -73,6 +66,18 @@ func verdictText(e plan.Expectation) string {
 		text += " " + c
 	}
 	return text
+}
+
+// verdictScope says what an expectation holds for.
+func verdictScope(e plan.Expectation) string {
+	under := "current rules"
+	if e.Rules != "" {
+		under = e.Rules
+	}
+	if e.With != "" {
+		under += " with " + e.With
+	}
+	return under
 }
 
 func newRules() *cobra.Command {

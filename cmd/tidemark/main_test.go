@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/model/plan"
+	"tidemark/model/rules"
 	"tidemark/scenarios"
 )
 
@@ -269,6 +270,38 @@ func TestListAndRulesNameEveryStoryAndVariant(t *testing.T) {
 		_, out, _ := command(t, args...)
 		if !json.Valid([]byte(out)) {
 			t.Errorf("%v prints no JSON: %s", args, out)
+		}
+	}
+}
+
+func TestChecksAndKeysAreListed(t *testing.T) {
+	for args, want := range map[string]string{"checks": "lost-write", "keys topic": "min.insync.replicas", "keys producer": "linger.ms"} {
+		if status, out, errText := command(t, strings.Fields(args)...); status != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit status %d, %s, lacks %s:\n%s", args, status, errText, want, out)
+		}
+	}
+	if status, _, errText := command(t, "keys", "moon"); status != exitUsage || strings.Count(errText, "\n") != 1 {
+		t.Errorf("keys moon: exit status %d: %s", status, errText)
+	}
+}
+
+func TestDeclaredViolationSaysSo(t *testing.T) {
+	if _, out, _ := command(t, "run", "R1", "--rules", "truncate=toHW"); !strings.Contains(out, "verdict: violation, as R1 declares for truncate=toHW") {
+		t.Errorf("the demo's violation looks like a surprise:\n%s", out)
+	}
+}
+
+func TestEveryStoryThatAVariantNamesIsInTheCatalogueAndDeclaresIt(t *testing.T) {
+	for _, v := range rules.Variants() {
+		for _, id := range strings.Split(v.Stories, ", ") {
+			s, ok := scenarios.Find(id)
+			if !ok {
+				t.Errorf("%s is broken by the story %s, which does not exist", v.Name(), id)
+				continue
+			}
+			if _, declared := s.Plan.Expected(v.Name(), ""); !declared {
+				t.Errorf("the story %s declares no verdict under %s", id, v.Name())
+			}
 		}
 	}
 }

@@ -23,7 +23,12 @@ func reportOptions(l loaded, r *scenarios.Result, replay string) reports.Options
 	if l.with != "" {
 		title += ", with " + l.with
 	}
-	return reports.Options{Title: title, Replay: replay}
+	o := reports.Options{Title: title, Replay: replay}
+	// A violation that a story is there to show must not look like a surprise.
+	if want, declared := l.plan.Expected(r.Rules, l.with); declared && want.Verdict != "pass" && asDeclared(want, r) {
+		o.Declared = "as " + l.arg + " declares for " + verdictScope(want)
+	}
+	return o
 }
 
 // output is what run prints, and what a story's golden output holds.

@@ -58,6 +58,7 @@ and the verdict. run all runs every story as often as it declares a verdict.
 			return run(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], f)
 		},
 	}
+	cmd.SetHelpTemplate("{{.Short}}\n\n{{.UsageString}}\n{{.Long}}")
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", defaultSeed, "the seed of all that the plan leaves open")
 	flags.StringVar(&f.rules, "rules", "", "historical rules, SWITCH=VALUE[,...]; see tidemark rules")
@@ -188,7 +189,10 @@ func (f runFlags) write(l loaded, r *scenarios.Result) error {
 
 // replay is the command line that repeats the run.
 func (f runFlags) replay(arg string) string {
-	line := fmt.Sprintf("tidemark run %s --seed %d", arg, f.seed)
+	line := "tidemark run " + arg
+	if arg != fmt.Sprintf("seed-%d", f.seed) {
+		line += fmt.Sprintf(" --seed %d", f.seed)
+	}
 	if f.rules != "" {
 		line += " --rules " + f.rules
 	}
@@ -215,24 +219,35 @@ func createFile(name string, content []byte) error {
 // own settings and those that a declaration names, not for others.
 func judge(l loaded, r *scenarios.Result) error {
 	want, declared := l.plan.Expected(r.Rules, l.with)
-	got := r.Report.Verdict
 	if !declared {
-		return verdictStatus(got)
+		return verdictStatus(r.Report.Verdict)
 	}
-	checks := r.Report.Broken()
-	if got == checker.Excused {
-		checks = r.Report.Excused()
-	}
-	slices.Sort(want.Checks)
-	if string(got) == want.Verdict && (len(want.Checks) == 0 || slices.Equal(checks, want.Checks)) {
+	if asDeclared(want, r) {
 		return nil
 	}
 	status := exitViolation
-	if got == checker.Unknown {
+	if r.Report.Verdict == checker.Unknown {
 		status = exitUnknown
 	}
-	return &exitError{status, fmt.Errorf("%s: expected %s, found %s %s",
-		l.plan.Name, verdictText(want), got, strings.Join(checks, ", "))}
+	found := string(r.Report.Verdict)
+	if checks := broken(r); len(checks) > 0 {
+		found += " " + strings.Join(checks, ", ")
+	}
+	return &exitError{status, fmt.Errorf("%s: expected %s, found %s", l.plan.Name, verdictText(want), found)}
+}
+
+// asDeclared reports whether a run ended with the verdict that a plan declares.
+func asDeclared(want plan.Expectation, r *scenarios.Result) bool {
+	checks := slices.Sorted(slices.Values(want.Checks))
+	return string(r.Report.Verdict) == want.Verdict && (len(checks) == 0 || slices.Equal(checks, broken(r)))
+}
+
+// broken are the checks that failed; of an excused run those that were excused.
+func broken(r *scenarios.Result) []string {
+	if r.Report.Verdict == checker.Excused {
+		return r.Report.Excused()
+	}
+	return r.Report.Broken()
 }
 
 func verdictStatus(v checker.Verdict) error {

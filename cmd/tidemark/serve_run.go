@@ -119,30 +119,43 @@ func (s *served) awaitReady(signals <-chan os.Signal) (stop bool, err error) {
 	return false, nil
 }
 
-// end stops the nodes, the last broker first and the controller at the end. After
-// a failure, and at a second signal, they are killed. err is what the process
-// ends with.
+// end stops the nodes: all brokers together, as one after another each would wait
+// for the next heartbeats of those that stay, then the controllers. After a
+// failure, and at a second signal, they are killed. err is what the process ends
+// with.
 func (s *served) end(signals <-chan os.Signal, err error) error {
-	for i := len(s.nodes) - 1; i >= 0 && err == nil; i-- {
-		lane := node.Lifecycle
-		if !s.plan.nodes[i].cfg.Broker {
-			lane = node.Quorum
+	for _, brokers := range []bool{true, false} {
+		asked := 0
+		for i, n := range s.plan.nodes {
+			if n.cfg.Broker == brokers && err == nil && i < len(s.nodes) {
+				s.stop(i)
+				asked++
+			}
 		}
-		if err := s.nodes[i].Post(lane, node.Stop{}); err != nil {
-			panic(err)
-		}
-		select {
-		case <-signals:
-			s.kill()
-			return nil
-		case d := <-s.deaths:
-			s.left--
-			if d.reason != cleanStop {
-				err = &exitError{exitViolation, fmt.Errorf("%v: %s", d.node, d.reason)}
+		for ; asked > 0 && err == nil; asked-- {
+			select {
+			case <-signals:
+				return nil
+			case d := <-s.deaths:
+				s.left--
+				if d.reason != cleanStop {
+					err = &exitError{exitViolation, fmt.Errorf("%v: %s", d.node, d.reason)}
+				}
 			}
 		}
 	}
 	return err
+}
+
+// stop asks the i-th node for a controlled shutdown.
+func (s *served) stop(i int) {
+	lane := node.Lifecycle
+	if !s.plan.nodes[i].cfg.Broker {
+		lane = node.Quorum
+	}
+	if err := s.nodes[i].Post(lane, node.Stop{}); err != nil {
+		panic(err)
+	}
 }
 
 // cleanStop is the reason with which a node ends after node.Stop.

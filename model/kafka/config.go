@@ -113,7 +113,7 @@ func Definitions(s Scope) []Definition {
 func Check(s Scope, key, value string) error {
 	d, ok := Lookup(s, key)
 	if !ok {
-		return fmt.Errorf("%s: not a %s configuration key that tidemark has", key, s)
+		return fmt.Errorf("%s: not a %s configuration key that tidemark has: tidemark keys lists them", key, s)
 	}
 	return d.check(value)
 }

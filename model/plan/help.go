@@ -9,9 +9,12 @@ import (
 func Help() string {
 	var b strings.Builder
 	b.WriteString(`A scenario file is text, one line a step; a # begins a comment. The steps run in
-order, each as soon as the one before it is done; only wait and sleep take time.
-A step behind "at DURATION" takes place at that time of the run instead.
-Brokers are 1, 2, 3 ..., controllers 101 ..., clients go by name.
+order, each as soon as the one before it is done; only wait, sleep and verify take
+time. A step behind "at DURATION" takes place at that time of the run instead.
+Brokers are 1, 2, 3 ..., controllers 101 ..., clients go by name. A lane is one of
+the single-threaded parts of a broker: partitions lie on its data lanes. Names of
+checks are listed by tidemark checks, configuration keys by tidemark keys. What
+follows a line ---- is the output that the run printed last (run --rewrite FILE).
 
 Head
   seed N
@@ -46,7 +49,7 @@ Example
   producer p acks=all
   consumer c
   write p orders 100 every 10ms
-  wait hw 1 orders-0 >= 10 within 5s
+  wait acked p >= 10 within 5s
   cut 2 <-> 3
   kill 1
   wait leader orders-0 = 2 within 30s

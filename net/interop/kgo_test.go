@@ -22,7 +22,9 @@ func deadline(t *testing.T) context.Context {
 
 func client(t *testing.T, bootstrap []string, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(bootstrap...)}, opts...)...)
+	// The client must not answer from what it knew a while ago.
+	opts = append([]kgo.Opt{kgo.SeedBrokers(bootstrap...), kgo.MetadataMinAge(20 * time.Millisecond)}, opts...)
+	c, err := kgo.NewClient(opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

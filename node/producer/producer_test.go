@@ -169,7 +169,7 @@ func TestOneInFlightHoldsAPartitionBackWhileItsLeaderMoves(t *testing.T) {
 // P1 of Kafka's history: without idempotence the default of five in flight
 // lets a later batch overtake a failed one.
 func TestFiveInFlightLetALaterBatchOvertakeAFailedOne(t *testing.T) {
-	l := start(t, 1, 1, set("linger.ms", "0"))
+	l := start(t, 1, 1, set("linger.ms", "0"), set("enable.idempotence", "false"))
 	l.send(0, "a")
 	l.send(0, "b")
 	a, b := l.take(), l.take()

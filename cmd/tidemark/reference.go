@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/checker"
+	"tidemark/model/kafka"
+)
+
+func newChecks() *cobra.Command {
+	return &cobra.Command{
+		Use:   "checks",
+		Short: "list what is checked, by the names that verdicts use",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listChecks(cmd.OutOrStdout())
+		},
+	}
+}
+
+func listChecks(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, inside := range []bool{true, false} {
+		if inside {
+			fmt.Fprintln(t, "From inside the cluster")
+		} else {
+			fmt.Fprintln(t, "\nFrom what clients asked and were told, alone")
+		}
+		for _, p := range checker.Promises() {
+			if p.WhiteBox == inside {
+				fmt.Fprintf(t, "  %s\t%s\n", p.Rule, p.Text)
+			}
+		}
+	}
+	return t.Flush()
+}
+
+var keyScopes = map[string]kafka.Scope{"broker": kafka.BrokerScope, "topic": kafka.TopicScope,
+	"producer": kafka.ProducerScope, "consumer": kafka.ConsumerScope}
+
+func newKeys() *cobra.Command {
+	return &cobra.Command{
+		Use:       "keys broker|topic|producer|consumer",
+		Short:     "list Kafka's configuration keys that tidemark follows, with their defaults",
+		ValidArgs: []string{"broker", "topic", "producer", "consumer"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || keyScopes[args[0]] == 0 {
+				return usageError("keys takes one of broker, topic, producer, consumer")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, d := range kafka.Definitions(keyScopes[args[0]]) {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", d.Key, d.Default, d.Doc)
+			}
+			return t.Flush()
+		},
+	}
+}

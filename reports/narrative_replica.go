@@ -1,0 +1,91 @@
+package reports
+
+import (
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+func (n *narrator) life(node kafka.BrokerID) *life {
+	l := n.lives[node]
+	if l == nil {
+		if n.lives == nil {
+			n.lives = map[kafka.BrokerID]*life{}
+		}
+		fresh := newLife()
+		l = &fresh
+		n.lives[node] = l
+	}
+	return l
+}
+
+func (n *narrator) tellReplica(e *event.Event) {
+	switch e.Kind {
+	case event.Elected:
+		n.tellElection(e)
+	case event.ISRChanged:
+		n.say(e, rankISR, "the controller commits ISR %s", ids(e.ISR))
+	case event.AlterPartitionRefused:
+		n.say(e, rankISR, "the controller refuses an ISR of broker %d: %s", e.Peer, e.Code)
+	case event.BecameLeader, event.BecameFollower, event.Recovered:
+		n.tellRole(e)
+	case event.Truncated:
+		n.life(e.Node).take(e)
+		switch {
+		case e.Text == "full":
+			n.say(e, rankTurn, "broker %d empties its log, which ended at %d, and starts again at %d", e.Node, e.Offset, e.End)
+		case e.Offset != e.End:
+			n.say(e, rankTurn, "broker %d truncates its log from %d to %d%s", e.Node, e.Offset, e.End, inWords(", ", e.Text))
+		}
+	case event.StorageFailed:
+		n.say(e, rankTurn, "the log directory of broker %d fails: %s", e.Node, e.Text)
+	case event.Appended, event.HighWatermarkMoved:
+		n.life(e.Node).take(e)
+		n.flow.replica(e)
+	}
+}
+
+// tellRole tells how a replica comes back and what it then is.
+func (n *narrator) tellRole(e *event.Event) {
+	l := n.life(e.Node)
+	before := l.take(e)
+	if e.Kind == event.Recovered {
+		ends := num(int64(e.End))
+		if before != kafka.NoOffset {
+			ends += ", not " + num(int64(before))
+		}
+		n.say(e, rankFault, "broker %d opens its log, which ends at %s%s", e.Node, ends, inWords(", ", e.Text))
+		return
+	}
+	tell := n.say
+	if before != kafka.NoOffset {
+		n.say(e, rankTurn, "broker %d starts with %s (%d before)", e.Node, logOf(e.End), before)
+		tell = n.aside
+	}
+	switch {
+	case e.Kind == event.BecameFollower:
+		tell(e, rankRole, "broker %d follows in epoch %d, log end %d, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
+	case l.idle:
+		tell(e, rankRole, "broker %d leads epoch %d again, from old metadata: it serves nobody until it is registered", e.Node, e.Epoch)
+	default:
+		tell(e, rankTurn, "broker %d leads epoch %d from offset %d on, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
+	}
+}
+
+// logOf names the log that a replica begins with.
+func logOf(end kafka.Offset) string {
+	if end == 0 {
+		return "an empty log"
+	}
+	return "a log that ends at " + num(int64(end))
+}
+
+func (n *narrator) tellElection(e *event.Event) {
+	switch {
+	case e.Peer == kafka.NoBroker:
+		n.say(e, rankTurn, "the controller leaves %s without a leader in epoch %d, ISR %s", n.tp, e.Epoch, ids(e.ISR))
+	case e.Text == "create":
+		n.say(e, rankTurn, "the controller creates %s: leader %d, epoch %d, ISR %s", n.tp, e.Peer, e.Epoch, ids(e.ISR))
+	default:
+		n.say(e, rankTurn, "the controller elects broker %d in epoch %d (%s), ISR %s", e.Peer, e.Epoch, e.Text, ids(e.ISR))
+	}
+}
