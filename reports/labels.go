@@ -102,13 +102,7 @@ func (s *shelf) fit(l *label, labels []label, later []int, left, right float64) 
 	for _, shift := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		at := max(left, min(l.x+labelIndent-shift*(l.width+2*labelIndent), right-l.width))
 		text := interval{at, at + l.width}
-		covered := 0
-		for _, i := range later {
-			if o := &labels[i]; o.width > 0 && o.x < l.x && text.from < o.x+leaderSpace && o.x < text.to {
-				covered++
-			}
-		}
-		lowest := min(covered, len(s.texts)-1)
+		lowest := covered(text, l, labels, later, len(s.texts)-1)
 		if l.row = s.put(text, l.x, lowest); l.row < 0 && lowest > 0 {
 			l.row = s.put(text, l.x, 0)
 		}
@@ -117,6 +111,21 @@ func (s *shelf) fit(l *label, labels []label, later []int, left, right float64) 
 			return
 		}
 	}
+}
+
+// covered counts, up to a most, the moments left of a label's own that its text
+// would cover.
+func covered(text interval, l *label, labels []label, later []int, most int) int {
+	n := 0
+	for _, i := range later {
+		if n >= most {
+			break
+		}
+		if o := &labels[i]; o.width > 0 && o.x < l.x && text.from < o.x+leaderSpace && o.x < text.to {
+			n++
+		}
+	}
+	return n
 }
 
 type interval struct{ from, to float64 }

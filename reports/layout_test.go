@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
 )
 
 func TestPlacedLabelsNeverOverlapAndStayInside(t *testing.T) {
@@ -44,6 +47,57 @@ func TestALoneLabelIsAlwaysPlacedAtItsMoment(t *testing.T) {
 	labels := []label{{x: 200, width: 80}}
 	if rows := placeLabels(labels, 100, 900, 2); rows != 1 || labels[0].at != 200+labelIndent || labels[0].row != 0 {
 		t.Errorf("got %+v on %d rows", labels[0], rows)
+	}
+}
+
+// A broker that starts is down until its log is open: what its replica holds is
+// not known before.
+func TestAnOutageLastsUntilTheLogIsOpen(t *testing.T) {
+	tp := kafka.TopicPartition{Topic: "orders"}
+	var events []event.Event
+	add := func(at int64, k event.Kind, topic, text string, end kafka.Offset) {
+		e := event.New(k)
+		e.Seq, e.At, e.Node, e.Peer, e.Topic, e.Text, e.End = uint64(len(events)+1), at, 1, 1, topic, text, end
+		events = append(events, e)
+	}
+	add(10, event.Elected, tp.Topic, "create", kafka.NoOffset)
+	add(20, event.BecameLeader, tp.Topic, "", 0)
+	add(30, event.Died, "", "stop", kafka.NoOffset)
+	add(40, event.Boot, "", "", kafka.NoOffset)
+	add(50, event.Recovered, tp.Topic, "clean", 0)
+	add(90, event.BecameFollower, tp.Topic, "", 0)
+	want := span{from: 30, to: 50, text: "down: stop"}
+	if r := newTracks(events, tp).find(1); len(r.down) != 1 || r.down[0] != want {
+		t.Errorf("the outages are %+v, want %+v", r.down, want)
+	}
+}
+
+// A kill and a heal of one moment: the kill stands above though it matters more.
+func TestLabelsOfOneMomentReadDownInOrderOfTime(t *testing.T) {
+	for _, rows := range []int{2, 3} {
+		labels := []label{{x: 200, width: 80}, {x: 200, width: 40, rank: 1}}
+		if placeLabels(labels, 100, 900, rows); labels[0].row != 1 || labels[1].row != 0 {
+			t.Errorf("the earlier label is in row %d, the later one in row %d", labels[0].row, labels[1].row)
+		}
+	}
+}
+
+// Near the right border a label has to lie left of its moment, over others.
+func TestLabelsNearTheRightBorderLeaveRoomForThoseBefore(t *testing.T) {
+	labels := []label{{x: 600, width: 120}, {x: 860, width: 120, rank: 1}, {x: 880, width: 120, rank: 1}}
+	placeLabels(labels, 100, 900, 3)
+	for i, l := range labels {
+		if l.row < 0 {
+			t.Errorf("label %d has no room: %+v", i, labels)
+		}
+	}
+}
+
+func TestLabelsThatMatterArePlacedWhereNotAllHaveRoom(t *testing.T) {
+	labels := []label{{x: 200, width: 300}, {x: 205, width: 300, rank: 1}, {x: 210, width: 300, rank: 1}}
+	placeLabels(labels, 100, 900, 1)
+	if labels[0].row < 0 {
+		t.Errorf("the label that matters has no room: %+v", labels)
 	}
 }
 

@@ -6,45 +6,78 @@ import (
 )
 
 // life follows one replica over the deaths of its broker, because what a
-// replica says when it comes back has a meaning only beside what it had before:
-// a new log that is empty, or an epoch that it leads for the second time.
+// replica says when it comes back has a meaning only beside what it had before
+// and what its broker may do: a new log that is empty, or a leadership of which
+// it has read in metadata older than its own registration.
 type life struct {
 	end  kafka.Offset // the log end known last, of an earlier life too
 	open bool         // its log end is told in this life
 	led  kafka.LeaderEpoch
-	// leading in this life; idle: in an epoch that it led in an earlier life.
-	// It has read so in metadata older than its registration, which took the
-	// leadership from it, and its router serves nobody yet. It counts as leader
-	// again from the first record on that it takes.
-	leading, idle bool
+	// starting: its broker has booted and serves nobody yet. A leader is idle
+	// if it became so meanwhile; the registration takes every leadership from
+	// the broker before it serves. It counts as a leader from the first record
+	// on that it takes, or from the first move of its high watermark after the
+	// broker is ready.
+	starting, idle bool
 }
 
-func newLife() life { return life{led: kafka.NoEpoch} }
+// lives are the replicas of a partition, by broker.
+type lives map[kafka.BrokerID]*life
 
-func (l *life) die() { l.open, l.leading, l.idle = false, false, false }
+func (ls lives) of(node kafka.BrokerID) *life {
+	l := ls[node]
+	if l == nil {
+		l = &life{led: kafka.NoEpoch}
+		ls[node] = l
+	}
+	return l
+}
 
-// take takes an event of the replica in. before is the log end of the earlier
-// life if the present one begins with less, else NoOffset.
-func (l *life) take(e *event.Event) (before kafka.Offset) {
-	before = kafka.NoOffset
+// node takes what befalls a broker in.
+func (ls lives) node(e *event.Event) {
+	switch l := ls.of(e.Node); e.Kind {
+	case event.Died:
+		l.open, l.idle = false, false
+	case event.Boot:
+		l.starting = true
+	case event.Ready:
+		l.starting = false
+	}
+}
+
+// change is what an event of a replica means beside its earlier lives.
+type change struct {
+	// before is the log end of the earlier life if the present one begins with
+	// less, else NoOffset.
+	before kafka.Offset
+	idle   bool // it became leader, and idle
+	again  bool // and that in the epoch that it led in an earlier life
+	serves bool // an idle leader leads from here on
+}
+
+// replica takes an event of a replica in.
+func (ls lives) replica(e *event.Event) change {
+	l, c := ls.of(e.Node), change{before: kafka.NoOffset}
 	switch e.Kind {
 	case event.Recovered, event.BecameLeader, event.BecameFollower:
 		if !l.open && e.End < l.end {
-			before = l.end
+			c.before = l.end
 		}
-		l.open = true
-	case event.Appended, event.Truncated:
-		l.idle = l.idle && e.Text != "leader"
-	default:
-		return before
+		l.open, l.idle = true, false
+	case event.Appended:
+		c.serves = l.idle && e.Text == "leader"
+	case event.HighWatermarkMoved:
+		c.serves = l.idle && e.Text == "leader" && !l.starting
 	}
-	switch e.Kind {
-	case event.BecameLeader:
-		l.idle = !l.leading && l.led == e.Epoch
-		l.leading, l.led = true, e.Epoch
-	case event.BecameFollower:
-		l.leading, l.idle = false, false
+	if e.Kind == event.BecameLeader {
+		c.idle, c.again = l.starting, l.led == e.Epoch
+		l.idle, l.led = l.starting, e.Epoch
 	}
-	l.end = e.End
-	return before
+	if c.serves {
+		l.idle = false
+	}
+	if e.End != kafka.NoOffset {
+		l.end = e.End
+	}
+	return c
 }

@@ -30,7 +30,7 @@ func Narrative(events []event.Event, rep checker.Report, o Options) []string {
 	if !ok {
 		return append(lines, end...)
 	}
-	n := &narrator{tp: tp, witnesses: witnesses(losses(&rep, tp))}
+	n := &narrator{tp: tp, lives: lives{}, witnesses: witnesses(losses(&rep, tp))}
 	for i := range events {
 		n.tell(&events[i])
 	}
@@ -58,7 +58,7 @@ type narrator struct {
 	flow      flow
 	reads     []reading
 	outages   outages
-	lives     map[kafka.BrokerID]*life
+	lives     lives
 }
 
 // reading is a client's way from where it began to the end of the partition.
@@ -117,6 +117,7 @@ func (n *narrator) tell(e *event.Event) {
 	}
 	switch {
 	case e.Topic == "":
+		n.lives.node(e)
 		if n.created {
 			n.tellNode(e)
 		}
@@ -134,7 +135,6 @@ const faultWord = "fault: "
 func (n *narrator) tellNode(e *event.Event) {
 	switch e.Kind {
 	case event.Died:
-		n.life(e.Node).die()
 		if e.Text == "stop" {
 			n.say(e, rankTurn, "%s is shut down", nodeName(e.Node))
 		} else {

@@ -5,19 +5,6 @@ import (
 	"tidemark/model/kafka"
 )
 
-func (n *narrator) life(node kafka.BrokerID) *life {
-	l := n.lives[node]
-	if l == nil {
-		if n.lives == nil {
-			n.lives = map[kafka.BrokerID]*life{}
-		}
-		fresh := newLife()
-		l = &fresh
-		n.lives[node] = l
-	}
-	return l
-}
-
 func (n *narrator) tellReplica(e *event.Event) {
 	switch e.Kind {
 	case event.Elected:
@@ -29,7 +16,7 @@ func (n *narrator) tellReplica(e *event.Event) {
 	case event.BecameLeader, event.BecameFollower, event.Recovered:
 		n.tellRole(e)
 	case event.Truncated:
-		n.life(e.Node).take(e)
+		n.lives.replica(e)
 		switch {
 		case e.Text == "full":
 			n.say(e, rankTurn, "broker %d empties its log, which ended at %d, and starts again at %d", e.Node, e.Offset, e.End)
@@ -39,33 +26,36 @@ func (n *narrator) tellReplica(e *event.Event) {
 	case event.StorageFailed:
 		n.say(e, rankTurn, "the log directory of broker %d fails: %s", e.Node, e.Text)
 	case event.Appended, event.HighWatermarkMoved:
-		n.life(e.Node).take(e)
+		if n.lives.replica(e).serves {
+			n.say(e, rankTurn, "broker %d begins to serve as leader of epoch %d", e.Node, n.lives.of(e.Node).led)
+		}
 		n.flow.replica(e)
 	}
 }
 
 // tellRole tells how a replica comes back and what it then is.
 func (n *narrator) tellRole(e *event.Event) {
-	l := n.life(e.Node)
-	before := l.take(e)
+	c := n.lives.replica(e)
 	if e.Kind == event.Recovered {
 		ends := num(int64(e.End))
-		if before != kafka.NoOffset {
-			ends += ", not " + num(int64(before))
+		if c.before != kafka.NoOffset {
+			ends += ", not " + num(int64(c.before))
 		}
 		n.say(e, rankFault, "broker %d opens its log, which ends at %s%s", e.Node, ends, inWords(", ", e.Text))
 		return
 	}
 	tell := n.say
-	if before != kafka.NoOffset {
-		n.say(e, rankTurn, "broker %d starts with %s (%d before)", e.Node, logOf(e.End), before)
+	if c.before != kafka.NoOffset {
+		n.say(e, rankTurn, "broker %d starts with %s (%d before)", e.Node, logOf(e.End), c.before)
 		tell = n.aside
 	}
 	switch {
 	case e.Kind == event.BecameFollower:
 		tell(e, rankRole, "broker %d follows in epoch %d, log end %d, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
-	case l.idle:
+	case c.idle && c.again:
 		tell(e, rankRole, "broker %d leads epoch %d again, from old metadata: it serves nobody until it is registered", e.Node, e.Epoch)
+	case c.idle:
+		tell(e, rankRole, "broker %d is to lead epoch %d: it serves nobody until it is registered", e.Node, e.Epoch)
 	default:
 		tell(e, rankTurn, "broker %d leads epoch %d from offset %d on, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
 	}

@@ -3,9 +3,6 @@ package reports
 import (
 	"image/color"
 	"slices"
-	"strings"
-
-	"gonum.org/v1/plot/vg"
 
 	"tidemark/checker"
 	"tidemark/model/kafka"
@@ -238,76 +235,4 @@ func (p *panel) isrBar() {
 	}
 	p.frame(left, y0, right, y1, 0.8, muted)
 	p.textRight(laneLeft-6, y1, style{size: 9, color: muted}, "ISR")
-}
-
-// marks are the cuts, in order, then all else that has a label. What lost or
-// sealed the loss of acknowledged records says so.
-func (p *panel) marks() []mark {
-	marks := slices.Clone(p.r.marks)
-	for _, s := range p.r.leads {
-		marks = append(marks, mark{at: s.from, glyph: glyphElection, text: "leads e" + num(int64(s.epoch))})
-	}
-	marks = append(marks, p.r.idle...)
-	for _, s := range p.r.down {
-		if !p.roomy(s) {
-			marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
-		}
-	}
-	for _, c := range p.losses {
-		for i := range marks {
-			p.blame(&marks[i], c)
-		}
-	}
-	return marks
-}
-
-// blame says of a mark what it has to do with a loss.
-func (p *panel) blame(m *mark, c cause) {
-	f := c[0]
-	event := " (event " + num(int64(f.Lost.Seq)) + ")"
-	at := func(w checker.Moment, g glyph) bool { return w.Node == p.r.node && w.At == m.at && m.glyph == g }
-	switch {
-	case f.Lost.Seq == f.Sealed.Seq && at(f.Sealed, glyphElection):
-		m.text, m.lost = m.text+" without "+c.brief()+event, true
-	case at(f.Sealed, glyphElection):
-		m.text, m.lost = m.text+" without "+c.brief(), true
-	case at(f.Lost, glyphCut), f.Lost.Node == p.r.node && f.Lost.At == m.at && strings.HasPrefix(m.text, "down: "):
-		m.text, m.lost = m.text+", lost here: "+c.brief()+event, true
-	}
-}
-
-// clear takes the hatching of outages away from behind a label.
-func (p *panel) clear(l label, base float64) {
-	const rim = 3
-	for _, s := range p.r.down {
-		from, to := max(l.at-rim, p.scale.place(s.from)), min(l.at+l.width+rim, p.scale.place(s.to))
-		if from < to {
-			p.rect(from, base-10, to, base+4, down)
-		}
-	}
-}
-
-// labels writes cuts and reigns above the log.
-func (p *panel) labels() {
-	marks := p.marks()
-	p.placeMarks(marks, replicaRows)
-	for i := range marks {
-		m := &marks[i]
-		if m.label.row < 0 {
-			continue
-		}
-		x, base := p.scale.place(m.at), p.l.top+replicaLabel*float64(replicaRows-m.label.row)-2
-		if i < len(p.r.cuts) && m.label.at > x {
-			p.line(0.8, muted, []vg.Length{vg.Points(1.5), vg.Points(2)}, x, base-8, x, p.y(p.r.cuts[i].from))
-		}
-		st := m.style()
-		st.bold = st.bold || m.glyph == glyphElection
-		p.clear(m.label, base)
-		p.text(m.label.at, base, st, m.text)
-	}
-	for _, c := range p.r.cuts {
-		x := p.scale.place(c.at)
-		p.line(1.8, ink, nil, x, p.y(c.from), x, p.y(c.to))
-		p.glyph(glyphCut, x, p.y(c.to)-glyphSize, ink)
-	}
 }

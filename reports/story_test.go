@@ -59,7 +59,7 @@ func (s *story) send(us int64, k event.Kind, client string, attempt uint64, offs
 func highWatermarkTruncation() []event.Event {
 	s := &story{}
 	for id := kafka.BrokerID(1); id <= 3; id++ {
-		s.add(10, event.Boot, id, nil)
+		s.add(10, event.Ready, id, nil)
 	}
 	s.add(20, event.Profile, -1, func(e *event.Event) { e.Text = "min.insync.replicas=2" })
 	s.elect(512_000, 2, 0, "create", 1, 2, 3)

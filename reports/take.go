@@ -11,6 +11,7 @@ import (
 // take takes the next event in.
 func (t *tracks) take(e *event.Event) {
 	if e.Topic == "" {
+		t.lives.node(e)
 		t.takeNode(e)
 		return
 	}
@@ -133,20 +134,16 @@ func (t *tracks) takeReplica(e *event.Event) {
 	case event.BecameLeader, event.BecameFollower, event.Recovered:
 		t.takeRole(e)
 	case event.Appended:
-		r := t.replica(e.Node)
-		idle := r.life.idle
-		r.life.take(e)
-		if idle && !r.life.idle {
-			r.leads = append(r.leads, span{from: e.At, to: -1, epoch: r.life.led})
-		}
-		r.put(e.At, e.End, kafka.NoOffset)
+		t.serve(e)
+		t.replica(e.Node).put(e.At, e.End, kafka.NoOffset)
 		key = false
 	case event.HighWatermarkMoved:
+		t.serve(e)
 		t.replica(e.Node).put(e.At, kafka.NoOffset, e.HighWatermark)
 		key = false
 	case event.Truncated:
 		r := t.replica(e.Node)
-		r.life.take(e)
+		t.lives.replica(e)
 		r.put(e.At, e.End, min(r.last().hw, e.End))
 		switch {
 		case e.Text == "full":
@@ -161,27 +158,39 @@ func (t *tracks) takeReplica(e *event.Event) {
 	t.instants = append(t.instants, instant{e.At, key})
 }
 
+// serve begins the reign of a leader that was idle.
+func (t *tracks) serve(e *event.Event) {
+	if t.lives.replica(e).serves {
+		r := t.replica(e.Node)
+		r.leads = append(r.leads, span{from: e.At, to: -1, epoch: t.lives.of(e.Node).led})
+	}
+}
+
 // takeRole takes in how a replica comes back and what it then is.
 func (t *tracks) takeRole(e *event.Event) {
 	r := t.replica(e.Node)
-	before := r.life.take(e)
+	c := t.lives.replica(e)
 	if e.Kind == event.Recovered {
 		r.put(e.At, e.End, kafka.NoOffset)
 	} else {
 		closeSpan(r.leads, e.At)
 		r.put(e.At, e.End, e.HighWatermark)
 	}
-	if before != kafka.NoOffset {
-		text := "comes back with " + num(int64(e.End)) + " of " + num(int64(before))
+	if c.before != kafka.NoOffset {
+		text := "comes back with " + num(int64(e.End)) + " of " + num(int64(c.before))
 		if e.End == 0 {
-			text = "starts empty (" + num(int64(before)) + " before)"
+			text = "starts empty (" + num(int64(c.before)) + " before)"
 		}
-		r.cut(e.At, before, e.End, text)
+		r.cut(e.At, c.before, e.End, text)
 	}
 	switch {
 	case e.Kind != event.BecameLeader:
-	case r.life.idle:
-		r.idle = append(r.idle, mark{at: e.At, glyph: glyphFault, text: "e" + num(int64(e.Epoch)) + " again, from old metadata: serves nobody"})
+	case c.idle:
+		text := "e" + num(int64(e.Epoch))
+		if c.again {
+			text += " again, from old metadata"
+		}
+		r.idle = append(r.idle, mark{at: e.At, glyph: glyphFault, text: text + ": serves nobody"})
 	default:
 		r.leads = append(r.leads, span{from: e.At, to: -1, epoch: e.Epoch})
 	}

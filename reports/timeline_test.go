@@ -60,7 +60,7 @@ func TestTimelineTellsWhereTheRecordWasAcknowledgedAndLost(t *testing.T) {
 	for _, want := range []string{
 		"R1  ·  orders-0", "violation", "broker 1", "broker 2", "broker 3",
 		"leads e0", "leads e1", "leads e2 without offset 1", "e1 leader 3 (preferred), ISR 1,2,3",
-		"kill broker 3", "down: kill", "truncates 2→1 (to-hw), lost here: offset 1 (event 27)",
+		"kill broker 3", "down: kill", "truncates 2→1 to its high watermark, lost here: offset 1 (event 27)",
 		"acknowledged: offset 1 (event 23)",
 		"reads 0–2", "9.0 s", "replay: tidemark run R1 --seed 7",
 	} {

@@ -19,6 +19,7 @@ type tracks struct {
 	instants   []instant      // every moment that something is drawn at, ascending
 	start, end int64          // ns
 	top        kafka.Offset   // the highest log end
+	lives      lives
 }
 
 // mark is a labelled moment.
@@ -45,8 +46,7 @@ type replicaTrack struct {
 	down   []span
 	cuts   []cutMark
 	marks  []mark // of the cuts, one for each
-	idle   []mark // epochs led again, from old metadata
-	life   life
+	idle   []mark // leaderships of a broker that serves nobody yet
 }
 
 // point is the state from at on. end is NoOffset while it is not known.
@@ -88,7 +88,7 @@ type clientMark struct {
 
 // newTracks reads the events once.
 func newTracks(events []event.Event, tp kafka.TopicPartition) *tracks {
-	t := &tracks{tp: tp}
+	t := &tracks{tp: tp, lives: lives{}}
 	for i := range events {
 		t.take(&events[i])
 	}
@@ -114,7 +114,7 @@ func (t *tracks) replica(node kafka.BrokerID) *replicaTrack {
 		return r
 	}
 	i := sort.Search(len(t.replicas), func(i int) bool { return t.replicas[i].node >= node })
-	t.replicas = slices.Insert(t.replicas, i, &replicaTrack{node: node, life: newLife()})
+	t.replicas = slices.Insert(t.replicas, i, &replicaTrack{node: node})
 	return t.replicas[i]
 }
 
@@ -155,7 +155,6 @@ func (r *replicaTrack) die(at int64, how string) {
 	closeSpan(r.down, at)
 	r.down = append(r.down, span{from: at, to: -1, text: "down: " + how})
 	r.points = append(r.points, point{at, kafka.NoOffset, kafka.NoOffset})
-	r.life.die()
 }
 
 // cut records that the log lost [to, from).
