@@ -2,7 +2,7 @@
 GO ?= go
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint demo determinism golden bench fuzz
+.PHONY: help build test race lint demo determinism golden interop bench fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ determinism: ## run stories and random seeds twice, with opposed settings and as
 
 golden: ## rewrite the golden output of the stories
 	$(GO) run ./cmd/tidemark run all --rewrite scenarios/stories
+
+interop: ## run franz-go, librdkafka and kcat against tidemark serve
+	@./.ci/interop 10000
 
 bench: ## benchmarks, then events per second of the simulator
 	$(GO) test -run '^$$' -bench . ./...
