@@ -20,7 +20,7 @@ func lossy(seed uint64) string {
 	var b strings.Builder
 	b.WriteString(`cluster brokers=3 controllers=1 lanes=2
 set min.insync.replicas=2 broker.session.timeout.ms=3000 broker.heartbeat.interval.ms=500
-topic t partitions=2 assignment=1,2,3;2,3,1
+topic t assignment=1,2,3;2,3,1
 producer p linger.ms=0 request.timeout.ms=1500
 producer q linger.ms=0 request.timeout.ms=1500 batch.size=400
 consumer auditor
@@ -31,8 +31,8 @@ write q t-1 60 every 30ms
 	for range 2 + draw.IntN(2) {
 		fmt.Fprintf(&b, "sleep %dms\n", 200+draw.IntN(400))
 		id, client := one(), []string{"p", "q"}[draw.IntN(2)]
-		switch draw.IntN(5) {
-		case 0, 1:
+		switch draw.IntN(6) {
+		case 0, 1, 5:
 			fmt.Fprintf(&b, "kill %d\nsleep %dms\nstart %d\nwait isr t-0 = 1,2,3 within 60s\nwait isr t-1 = 1,2,3 within 60s\n", id, 100+draw.IntN(5000), id)
 		case 2:
 			fmt.Fprintf(&b, "cut %d -> %s\nsleep %dms\nheal\n", id, client, 100+draw.IntN(3000))
@@ -89,10 +89,10 @@ func TestRetriesUnderFailoverWriteEachRecordOnceAndInOrder(t *testing.T) {
 		}
 		retries += r.effects(producer.RetryEffect)
 		dropped += r.effects(replica.DuplicateEffect)
-		elections += r.count(event.Elected, 101, 0, r.Simulated)
+		elections += r.count(event.Elected, 101, 0, r.Simulated) - 2 // the topic's creation
 	}
 	t.Logf("%d retries, %d duplicates dropped, %d elections", retries, dropped, elections)
-	if retries < 1000 || dropped < 100 || elections < 600 {
+	if retries < 500 || dropped < 500 || elections < 100 {
 		t.Errorf("%d retries, %d duplicates dropped, %d elections: too few to tell", retries, dropped, elections)
 	}
 }
@@ -114,23 +114,25 @@ verify auditor t
 `
 
 func TestALeaderThatIsBackKnowsOfItsProducersWhatKafkaRemembers(t *testing.T) {
-	const gone = "sleep 1s\n%s 1\nrelease\nstart 1"
+	const gone = "sleep 1s\n%s 1\nsleep 1s\nreset 1 <-> p\nrelease\nstart 1"
 	for _, c := range []struct {
 		name, settings, fault string
-		copies                int // of the five records, in all
+		copies, dropped       int // of the five records in the log; batches that were known again
 		verdict               checker.Verdict
 	}{
-		{"the connection alone is lost", "", "sleep 1s\nreset 1 <-> p\nrelease", 5, checker.Pass},
-		{"killed: its batches tell it all", "", fmt.Sprintf(gone, "kill"), 5, checker.Pass},
+		{"the connection alone is lost", "", "sleep 1s\nreset 1 <-> p\nrelease", 5, 5, checker.Pass},
+		{"killed: its batches tell it all", "", fmt.Sprintf(gone, "kill"), 5, 5, checker.Pass},
 		// KAFKA-9199: the snapshot of a clean stop holds each producer's last batch.
-		{"stopped: it knows the last batch alone", "", fmt.Sprintf(gone, "stop"), 10, checker.Excused},
-		{"stopped, with one request in flight", "max.in.flight.requests.per.connection=1", fmt.Sprintf(gone, "stop"), 5, checker.Pass},
-		{"without idempotence (story P1)", "enable.idempotence=false", "sleep 1s\nreset 1 <-> p\nrelease", 10, checker.Pass},
+		{"stopped: it knows the last batch alone", "", fmt.Sprintf(gone, "stop"), 10, 0, checker.Excused},
+		{"stopped, with one request in flight", "max.in.flight.requests.per.connection=1", fmt.Sprintf(gone, "stop"), 5, 1, checker.Pass},
+		{"without idempotence (story P1)", "enable.idempotence=false", "sleep 1s\nreset 1 <-> p\nrelease", 10, 0, checker.Pass},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := play(t, fmt.Sprintf(lostAnswers, c.settings, c.fault), Options{Seed: 1})
-			if got := r.written("auditor", 0); r.Report.Verdict != c.verdict || len(got) != 1+c.copies {
-				t.Errorf("%s, the log holds %v; want %s and %d copies\n%v", r.Report.Verdict, got, c.verdict, c.copies, r.Report.Findings)
+			got, dropped := r.written("auditor", 0), r.effects(replica.DuplicateEffect)
+			if r.Report.Verdict != c.verdict || len(got) != 1+c.copies || dropped != c.dropped {
+				t.Errorf("%s, the log holds %v, %d batches were dropped; want %s, %d copies, %d dropped\n%v",
+					r.Report.Verdict, got, dropped, c.verdict, c.copies, c.dropped, r.Report.Findings)
 			}
 		})
 	}

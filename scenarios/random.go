@@ -96,7 +96,7 @@ func (g *generator) settings() {
 	}
 	g.drawn(kafka.ReplicaLagTimeMaxMs, 30000, 10000, 4000)
 	g.drawn(kafka.BrokerSessionTimeoutMs, 9000, 9000, 6000)
-	g.drawn("log.segment.bytes", 1<<30, 1<<30, 16384, 4096)
+	g.drawn("log.segment.bytes", 1<<30, 1<<30, 40000, 20000) // a full batch fits
 	g.drawn(kafka.LeaderImbalanceCheckSec, 300, 300, 10)
 	g.drawn("log.flush.interval.messages", 0, 0, 0, 0, 0, 0, 0, 1)
 	if g.chance(3) {

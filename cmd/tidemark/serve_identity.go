@@ -5,35 +5,67 @@ package main
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"tidemark/model/kafka"
 )
 
 // identify gives the nodes the cluster id: the one asked for, else that of the
-// directories, else, if make is set, a new one. A directory of another cluster
-// is refused by the node itself, when it starts.
-func (p servePlan) identify(asked string, make bool) error {
-	id, err := p.clusterID(asked)
+// directories, else, if fresh is set, a new one. A directory of another cluster or
+// node is refused; the nodes look again when they start.
+func (p servePlan) identify(asked string, fresh bool) error {
+	known := make([]identity, len(p.nodes))
+	for i, n := range p.nodes {
+		var err error
+		if known[i], err = p.identityOf(n); err != nil {
+			return err
+		}
+	}
+	id, err := chooseClusterID(asked, known)
 	if err != nil {
 		return err
 	}
 	if id.IsZero() {
-		fresh := newClusterID()
-		if !make {
-			return usageError("directory %s is new: say which cluster it is for, --cluster-id ID; a new cluster may take %v", p.data, fresh)
+		id = newClusterID()
+		if !fresh {
+			return usageError("directory %s is new: say which cluster it is for, --cluster-id ID; a new cluster may take %v", p.data, id)
 		}
-		id = fresh
 	}
 	for i := range p.nodes {
-		p.nodes[i].cfg.ClusterID = id
+		n := &p.nodes[i]
+		n.cfg.ClusterID = id
+		if err := known[i].check(n); err != nil {
+			return usageError("%v: %s: %w", n, filepath.Join(p.path(*n), identityFile), err)
+		}
 	}
 	return nil
 }
 
-func (p servePlan) clusterID(asked string) (kafka.UUID, error) {
+// identity is what the directory of a node says of it; the zero value is that of
+// a new directory.
+type identity struct {
+	cluster kafka.UUID
+	node    string // node.id as it is written
+}
+
+// check tells whether the directory is that of node n.
+func (i identity) check(n *servedNode) error {
+	switch {
+	case i.cluster.IsZero():
+		return nil
+	case i.cluster != n.cfg.ClusterID:
+		return fmt.Errorf("cluster.id is %v, not %v: give the node the directory of its own cluster", i.cluster, n.cfg.ClusterID)
+	case i.node != strconv.Itoa(int(n.cfg.ID)):
+		return fmt.Errorf("node.id is %s, not %d: give each node its own directory", i.node, n.cfg.ID)
+	}
+	return nil
+}
+
+func chooseClusterID(asked string, known []identity) (kafka.UUID, error) {
 	if asked != "" {
 		id, err := kafka.ParseUUID(asked)
 		if err != nil || id.IsZero() {
@@ -41,12 +73,9 @@ func (p servePlan) clusterID(asked string) (kafka.UUID, error) {
 		}
 		return id, nil
 	}
-	if p.data == "" {
-		return kafka.UUID{}, nil
-	}
-	for _, n := range p.nodes {
-		if id, err := knownClusterID(p.path(n)); err != nil || !id.IsZero() {
-			return id, err
+	for _, k := range known {
+		if !k.cluster.IsZero() {
+			return k.cluster, nil
 		}
 	}
 	return kafka.UUID{}, nil
@@ -55,31 +84,38 @@ func (p servePlan) clusterID(asked string) (kafka.UUID, error) {
 // identityFile is Kafka's, at the top of a log directory.
 const identityFile = "meta.properties"
 
-// knownClusterID is the cluster id that a directory knows; zero if it is new.
-func knownClusterID(dir string) (kafka.UUID, error) {
-	name := filepath.Join(dir, identityFile)
+// identityOf reads the identity in a node's directory.
+func (p servePlan) identityOf(n servedNode) (identity, error) {
+	if p.data == "" {
+		return identity{}, nil
+	}
+	name := filepath.Join(p.path(n), identityFile)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return kafka.UUID{}, nil
+		return identity{}, nil
 	}
 	if err != nil {
-		return kafka.UUID{}, usageError("directory cannot be read: %w", err)
+		return identity{}, usageError("directory cannot be read: %w", err)
 	}
 	properties, err := parseProperties(string(text))
 	if err != nil {
-		return kafka.UUID{}, usageError("%s:%w", name, err)
+		return identity{}, usageError("%s:%w", name, err)
 	}
+	var found identity
 	for _, q := range properties {
-		if q.key != "cluster.id" {
-			continue
+		switch q.key {
+		case "cluster.id":
+			if found.cluster, err = kafka.ParseUUID(q.value); err != nil {
+				return identity{}, usageError("%s:%d: cluster.id: %w", name, q.line, err)
+			}
+		case "node.id":
+			found.node = q.value
 		}
-		id, err := kafka.ParseUUID(q.value)
-		if err != nil {
-			return kafka.UUID{}, usageError("%s:%d: cluster.id: %w", name, q.line, err)
-		}
-		return id, nil
 	}
-	return kafka.UUID{}, usageError("%s has no cluster.id: is it a log directory of Kafka?", name)
+	if found.cluster.IsZero() {
+		return identity{}, usageError("%s has no cluster.id: is it a log directory of Kafka?", name)
+	}
+	return found, nil
 }
 
 // newClusterID draws an id of the kind that Kafka's format tool draws: a random

@@ -180,16 +180,25 @@ func TestSecondProcessOnADirectoryIsRefused(t *testing.T) {
 	s.stop()
 }
 
-func TestDirectoryOfAnotherClusterIsRefused(t *testing.T) {
+// belongs makes a log directory of a node of the test cluster.
+func belongs(t *testing.T, dir, node string) {
+	t.Helper()
+	text := "version=1\ncluster.id=" + testCluster + "\nnode.id=" + node + "\ndirectory.id=" + testCluster + "\n"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "meta.properties"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDirectoryOfAnotherClusterOrNodeIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	text := "version=1\ncluster.id=" + testCluster + "\nnode.id=1\ndirectory.id=" + testCluster + "\n"
-	if err := os.MkdirAll(filepath.Join(dir, "broker-1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "broker-1", "meta.properties"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	line(t, "broker 1: meta.properties: cluster.id is "+testCluster, "--data", dir, "--listen", "127.0.0.1:0", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ")
+	belongs(t, filepath.Join(dir, "broker-1"), "1")
+	line(t, "broker-1/meta.properties: cluster.id is "+testCluster+", not AAAAAAAAAAAAAAAAAAAAAQ: give", "--data", dir, "--listen", "127.0.0.1:0",
+		"--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ")
+	line(t, "broker 2: "+dir+"/broker-1/meta.properties: node.id is 1, not 2: give", "--node-id", "2", "--voters", "101@127.0.0.1:1",
+		"--data", filepath.Join(dir, "broker-1"))
 }
 
 // planOf is what a command line of serve comes to.

@@ -38,14 +38,14 @@ awk -v n="$lines" 'BEGIN {
 quiet() { kcat -q -b "$brokers" -X topic.metadata.refresh.sparse=true "$@"; }
 
 # idempotence, if this cluster has it
-idempotent=true
-quiet -P -t probe -X enable.idempotence=true -X message.timeout.ms=10000 <<< probe 2> /dev/null || idempotent=false
+idempotent=true inflight=5
+quiet -P -t probe -X enable.idempotence=true -X message.timeout.ms=10000 <<< probe 2> /dev/null || idempotent=false inflight=1
 
 for codec in none gzip snappy lz4 zstd; do
   topic=kcat-$codec
   start=$(date +%s%N)
   quiet -P -t "$topic" -z "$codec" -X acks=all -X enable.idempotence=$idempotent \
-    -X max.in.flight.requests.per.connection=1 -X linger.ms=5 < "$dir/in.txt"
+    -X max.in.flight.requests.per.connection=$inflight -X linger.ms=5 < "$dir/in.txt"
   middle=$(date +%s%N)
   quiet -C -t "$topic" -o beginning -e -X check.crcs=true > "$dir/out.txt"
   end=$(date +%s%N)

@@ -12,9 +12,12 @@
 //	        memory          ▲                         │ retriable error
 //	        (max.block.ms)  └──── back-off ───────────┘ (delivery.timeout.ms)
 //
-// It runs without idempotence: a batch carries no producer id and no sequence.
-// Kafka's default is enable.idempotence=true; here the key says false, so that
-// no profile promises what is not kept. What idempotence adds fits in three
-// places: queue.requeue (order of retries), Producer.mayDrain (which batch may
-// go) and Producer.settle (its error codes).
+// With enable.idempotence=true, the default, a retry can do neither (KIP-98): the
+// producer has an id, its batches carry the sequence of their first record in
+// their partition, and the leader knows a batch again. Retries keep their
+// sequences and go one at a time, in order. Where a sequence is lost for good, the
+// producer raises its epoch, by itself as it has no transactions, and numbers what
+// is in flight in that partition from 0 (KIP-360). That much rests on leaders
+// that remember: one that knows only a part of what is in flight makes the
+// producer take a batch that is there for lost.
 package producer

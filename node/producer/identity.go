@@ -152,7 +152,11 @@ func (p *Producer) failAll() {
 	})
 	for _, b := range queued {
 		p.acc.release(b)
-		p.fail(b, p.fatal, outcomeOf(kafka.UnsupportedVersion, b.attempts > 0))
+		outcome := Failed
+		if b.attempts > 0 {
+			outcome = Unknown
+		}
+		p.fail(b, p.fatal, outcome)
 	}
 	for _, b := range p.inFlight {
 		if !b.ended {

@@ -46,6 +46,7 @@ func (p *Producer) lookAt(q *queue, leader kafka.BrokerID, epoch kafka.LeaderEpo
 		return
 	}
 	if leader == kafka.NoBroker {
+		p.client.Want(q.tp.Topic) // or metadata forgets it while batches wait
 		r.unknown = true
 		return
 	}

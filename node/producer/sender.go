@@ -118,9 +118,10 @@ func (p *Producer) triesAgain(b *batch, code kafka.ErrorCode) bool {
 	return client.Retriable(code)
 }
 
-// afterFailure sees to the sequences behind a batch that the leader refused for
-// good: they begin anew, as the gap that it leaves would stop them. One that used
-// up its retries leaves no gap that is certain.
+// afterFailure sees to the sequences behind a batch that failed for good: they
+// begin anew, as the gap that it leaves would stop them. One that used up its
+// retries leaves no gap that is certain. Kafka takes it for certain if
+// delivery.timeout.ms is what ended the retries, though the batch may be written.
 func (p *Producer) afterFailure(b *batch, code kafka.ErrorCode) {
 	if !p.cfg.Idempotence {
 		return

@@ -2,8 +2,8 @@
 // and epoch checkpoint in a directory, over the file system of package disk.
 //
 // It answers what the rest of Kafka's replication rests on: which bytes a
-// replica has, which of them a crash leaves, and where its history parts from a
-// leader's. The high watermark is not its business; whoever owns a Log bounds
+// replica has, which of them a crash leaves, where its history parts from a
+// leader's, and whether a batch is one that it has already (KIP-98). The high watermark is not its business; whoever owns a Log bounds
 // reads by it.
 //
 //	orders-0/
@@ -11,6 +11,7 @@
 //	  00000000000000000000.index      offset → position, an entry every 4 KiB
 //	  00000000000000000000.timeindex  largest timestamp so far → offset
 //	  00000000000000004711.log …      the active segment
+//	  00000000000000004711.snapshot   what the batches before tell of their producers
 //	  leader-epoch-checkpoint         epoch → start offset (KIP-101)
 //	  partition.metadata              the topic id (KIP-516)
 //
@@ -63,6 +64,15 @@
 //     (TestACheckpointIsOldOrNewAfterAnyCrash).
 //  10. Any of these again, because the recovery itself was cut short
 //     (TestARecoveryMayCrashAsWell).
+//  11. A producer snapshot that is torn, of a part of the log that was cut off, or
+//     missing: the newest whole one at or below the walked segments counts, and
+//     the batches behind it; a snapshot behind the recovery point is written anew
+//     (TestAStartFindsItsProducersInTheNewestSnapshotThatIsWhole,
+//     TestAnUncleanStartBelievesNoSnapshotBehindItsRecoveryPoint). So what a log
+//     knows of its producers is always what its batches tell, though perhaps the
+//     last batch of each alone. Only a clean stop whose snapshots are all gone is
+//     believed to have had no producers, as in Kafka
+//     (TestACleanStartWithoutAnySnapshotForgetsItsProducers).
 //
 // In every case the log is a prefix of what was appended, with everything that
 // was flushed (TestAfterACrashTheLogIsAPrefixWithEverythingFlushed). Kafka does

@@ -120,9 +120,9 @@ func (s *producerState) add(b record.Batch) {
 // Leaders check by it what clients send; followers and recovery only keep it up
 // to date, so that each replica could lead.
 type producers struct {
-	states map[kafka.ProducerID]*producerState
-	end    kafka.Offset // every batch below is taken into account (Kafka's map end offset)
-	saved  kafka.Offset // where the last snapshot was taken, or what came in place of one
+	states map[kafka.ProducerID]*producerState // never of NoProducerID
+	end    kafka.Offset                        // every batch below is taken into account (Kafka's map end offset)
+	saved  kafka.Offset                        // where the last snapshot was taken, or what came in place of one
 	// snapshots are the files in the directory, by offset.
 	snapshots []*snapshotFile
 	// expiration is producer.id.expiration.ms; 0 is never.
@@ -131,7 +131,7 @@ type producers struct {
 
 // find looks for the batch in the log that b is a retry of.
 func (p *producers) find(b record.Batch) (producerBatch, bool) {
-	if s := p.states[b.ProducerID()]; s != nil && b.ProducerID() != kafka.NoProducerID {
+	if s := p.states[b.ProducerID()]; s != nil {
 		return s.find(b)
 	}
 	return producerBatch{}, false
@@ -139,7 +139,7 @@ func (p *producers) find(b record.Batch) (producerBatch, bool) {
 
 // check tells whether a client's batch that is no duplicate may be appended.
 func (p *producers) check(b record.Batch) kafka.ErrorCode {
-	if s := p.states[b.ProducerID()]; s != nil && b.ProducerID() != kafka.NoProducerID {
+	if s := p.states[b.ProducerID()]; s != nil {
 		return s.check(b)
 	}
 	return kafka.None

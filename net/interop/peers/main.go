@@ -96,6 +96,10 @@ func measure(name, addr string, replicas int16, size int, d time.Duration) error
 	if err := awaitLeader(ctx, admin, topic); err != nil {
 		return err
 	}
+	// A fresh cluster has no producer ids at hand and sends the first client away.
+	if err := c.ProduceSync(ctx, &kgo.Record{Value: make([]byte, size)}).FirstErr(); err != nil {
+		return err
+	}
 	in, err := produce(ctx, c, size, d)
 	if err != nil {
 		return err
