@@ -74,7 +74,8 @@ func (a *audit) close(f *facts, e *event.Event, r *Report) {
 	log := a.open[k]
 	delete(a.open, k)
 	delete(a.closed, k)
-	if !strings.HasPrefix(e.Text, "live") {
+	// A broker that has not opened the log in this life claims nothing of it.
+	if !strings.HasPrefix(e.Text, "live") || e.HighWatermark == kafka.NoOffset {
 		return
 	}
 	if log == nil {

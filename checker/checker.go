@@ -42,6 +42,7 @@ type Checker struct {
 func New() *Checker {
 	return &Checker{facts: newFacts(), rules: []rule{
 		&logMatching{}, &leaderCompleteness{}, &hwMonotone{}, &oneLeaderPerEpoch{}, &audit{}, &invariant{}, &alterPartitionRegister{},
+		&ackedBeforeCommit{}, &readBeforeCommit{},
 		&lostWrite{}, &inconsistentOffsets{}, &failedWriteVisible{}, &readFromFuture{}, &realTimeInversion{}, &phantom{}, &corruptValue{}, &duplicate{},
 		&unexplainedGap{}, &pollOrder{rule: "poll-skip"}, &pollOrder{rule: "nonmonotonic-poll", back: true},
 		&checkerDisagreement{},

@@ -16,7 +16,7 @@ type facts struct {
 	partitions map[kafka.TopicPartition]*partition
 	order      []*partition
 	died       map[kafka.BrokerID]string // how a node's last life ended
-	starting   map[kafka.BrokerID]bool   // nodes that booted and serve nobody yet
+	starting   map[kafka.BrokerID]bool   // nodes that booted and are not registered yet
 	unknown    []string                  // why the run cannot be judged
 	last       *partition                // the one touched last: events come in runs
 
@@ -80,8 +80,8 @@ func (f *facts) observe(e *event.Event) {
 		f.unknown = append(f.unknown, fmt.Sprintf("line %d: the wait ran out of time: %s", e.Line, e.Text))
 	case event.Boot:
 		f.starting[e.Node] = true
-	case event.Ready:
-		f.starting[e.Node] = false
+	case event.Registered:
+		f.starting[e.Peer] = false
 	case event.Died:
 		f.nodeDied(e)
 	case event.Elected:
@@ -118,7 +118,7 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 	switch e.Kind {
 	case event.BecameLeader:
 		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
-		r.idle = f.starting[e.Node]
+		r.idle = f.starting[e.Node] || p.superseded(e.Epoch)
 		if r.role = e.Epoch; !r.idle {
 			f.lead(p, r, e, e.HighWatermark)
 		}
@@ -134,9 +134,6 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 			r.rejoin()
 		}
 	case event.HighWatermarkMoved:
-		if r.idle && e.Text == "leader" && !f.starting[e.Node] {
-			f.lead(p, r, e, r.hw)
-		}
 		r.hw = e.HighWatermark
 		if r.stale > 0 && r.role >= p.epoch {
 			r.rejoin()

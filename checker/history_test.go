@@ -44,7 +44,7 @@ func history(t testing.TB, text string) []event.Event {
 var lineKinds = map[string]event.Kind{"send": event.SendInvoke, "ok": event.SendOK, "no": event.SendFail, "??": event.SendUnknown,
 	"poll": event.PollOK, "reset": event.PositionReset, "profile": event.Profile, "wait-failed": event.WaitFailed,
 	"elect": event.Elected, "isr": event.ISRChanged, "lead": event.BecameLeader, "follow": event.BecameFollower,
-	"append": event.Appended, "hw": event.HighWatermarkMoved, "cut": event.Truncated, "died": event.Died, "boot": event.Boot, "ready": event.Ready,
+	"append": event.Appended, "hw": event.HighWatermarkMoved, "cut": event.Truncated, "died": event.Died, "boot": event.Boot, "registered": event.Registered,
 	"recovered": event.Recovered, "invariant": event.Invariant, "audit": event.AuditReplica}
 
 func parseLine(t testing.TB, w []string) []event.Event {
@@ -130,6 +130,9 @@ func whiteBoxLine(t testing.TB, e *event.Event, w []string) {
 	case "cut":
 		e.Offset, e.End = span(t, w[2])
 		e.Text = w[3]
+	case "registered":
+		e.Node, e.Peer = 101, who
+		return
 	case "recovered":
 		e.End = kafka.Offset(num(t, strings.TrimPrefix(w[2], "end=")))
 	default:

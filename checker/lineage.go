@@ -89,6 +89,12 @@ func (p *partition) elected(e *event.Event) {
 	}
 }
 
+// superseded reports whether the controller has decided on a later leader.
+func (p *partition) superseded(epoch kafka.LeaderEpoch) bool {
+	n := len(p.elections)
+	return n > 0 && p.elections[n-1].epoch > epoch
+}
+
 // isrChanged takes a committed ISR in. A replica that comes back into the ISR
 // has been checked by the leader: its claims count again.
 func (p *partition) isrChanged(e *event.Event) {

@@ -56,6 +56,38 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			hw 2 0-2 follower
 			hw 3 0-1 follower
 			hw 3 1-2 follower`},
+		{"success comes after the high watermark", "pass", `
+			elect 1 e1 1,2 create
+			lead 1 e1 end=0 hw=0
+			send p a
+			append 1 e1 0-1 a
+			hw 1 0-1 leader
+			ok p a@0
+			poll v 0-1 0=a drained`},
+		{"twin: before it", "violation acked-before-commit", `
+			elect 1 e1 1,2 create
+			lead 1 e1 end=0 hw=0
+			send p a
+			append 1 e1 0-1 a
+			ok p a@0
+			hw 1 0-1 leader
+			poll v 0-1 0=a drained`},
+		{"twin: with acks=1 that is as promised", "pass", `
+			elect 1 e1 1,2 create
+			lead 1 e1 end=0 hw=0
+			send p a
+			append 1 e1 0-1 a
+			ok p a@0 acks=1
+			hw 1 0-1 leader
+			poll v 0-1 0=a drained`},
+		{"twin: it is read before it", "violation read-before-commit", `
+			elect 1 e1 1,2 create
+			lead 1 e1 end=0 hw=0
+			send p a
+			append 1 e1 0-1 a
+			poll v 0-1 0=a drained
+			hw 1 0-1 leader
+			ok p a@0`},
 		{"a clean leader holds everything", "pass", twoCommitted + `
 			elect 2 e2 2,3 clean
 			lead 2 e2 end=2 hw=0
@@ -81,8 +113,8 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			lead 1 e1 end=0 hw=0
 			hw 1 0-0 leader
 			elect 2 e2 2,3 clean
+			registered 1
 			follow 1 e2 end=0 hw=0
-			ready 1
 			lead 2 e2 end=2 hw=2
 			append 1 e1 0-1 a
 			append 1 e1 1-2 b
@@ -93,18 +125,11 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			recovered 1 end=0
 			lead 1 e1 end=0 hw=0
 			append 1 e1 0-1 z leader`},
-		{"twin: it is still leader when it begins to serve", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
-			died 1 power
-			boot 1
-			recovered 1 end=0
-			lead 1 e1 end=0 hw=0
-			ready 1
-			hw 1 0-0 leader`},
 		{"twin: it is elected again", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
 			died 1 power
 			boot 1
 			recovered 1 end=0
-			ready 1
+			registered 1
 			elect 1 e2 1 clean
 			lead 1 e2 end=0 hw=0`},
 		{"a broker is elected while it restarts and loses that leadership before it serves", "pass", twoCommitted + `
@@ -113,10 +138,20 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			recovered 1 end=0
 			elect 1 e2 1,2,3 clean
 			lead 1 e2 end=0 hw=0
+			registered 1
 			elect 2 e3 2,3 clean
 			lead 2 e3 end=2 hw=2
-			follow 1 e3 end=0 hw=0
-			ready 1`},
+			follow 1 e3 end=0 hw=0`},
+		{"it reads of that leadership when the controller has ended it", "pass", twoCommitted + `
+			died 1 power
+			boot 1
+			recovered 1 end=0
+			elect 1 e2 1,2,3 clean
+			registered 1
+			elect 2 e3 2,3 clean
+			lead 1 e2 end=0 hw=0
+			lead 2 e3 end=2 hw=2
+			follow 1 e3 end=0 hw=0`},
 		{"the last known leader is no clean one", "excused HWMonotone+LeaderCompleteness", twoCommitted + `
 			died 3 power
 			recovered 3 end=0
@@ -407,10 +442,10 @@ func TestAcknowledgedRecordThatWasNeverCommittedNamesItsTruncation(t *testing.T)
 		hw 2 0-1 leader
 		ok p b@0
 		poll v 0-1 0=b drained`))
-	if got, want := judged(r), "violation inconsistent-offsets+lost-write"; got != want {
+	if got, want := judged(r), "violation acked-before-commit+inconsistent-offsets+lost-write"; got != want {
 		t.Fatalf("got %s, want %s%s", got, want, explain(r))
 	}
-	if f := r.Findings[0]; f.Rule != "lost-write" || f.Lost.Seq != 9 {
+	if f := r.Findings[1]; f.Rule != "lost-write" || f.Lost.Seq != 9 {
 		t.Errorf("want a lost-write at event 9%s", explain(r))
 	}
 }

@@ -54,6 +54,7 @@ func TestTheLastBatchAloneIsNoExcuse(t *testing.T) {
 		send A b
 		append 1 e1 0-1 a leader
 		append 1 e1 1-2 b leader
+		hw 1 0-2 leader
 		ok A a@0
 		died 1 stop
 		recovered 1 end=2

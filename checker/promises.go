@@ -17,6 +17,8 @@ func Promises() []Promise {
 		{"audit", true, "what a replica claims is what lies in its segments"},
 		{"invariant", true, "no state machine stopped because its own invariant broke"},
 		{"alter-partition-register", true, "AlterPartition is a compare-and-set on leader epoch, partition epoch and ISR"},
+		{"acked-before-commit", true, "a success with acks=all comes after the true high watermark has passed the record"},
+		{"read-before-commit", true, "a consumer is given only what lies below the true high watermark"},
 		{"lost-write", false, "a record acknowledged with acks=all is there at the last read of its offset"},
 		{"inconsistent-offsets", false, "an offset has one value for everybody"},
 		{"failed-write-visible", false, "a record whose send failed for certain is never read"},

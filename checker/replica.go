@@ -15,11 +15,10 @@ type replica struct {
 	// leading is the epoch in which the replica last became leader, NoEpoch
 	// while it follows; role is the epoch in which it leads or follows.
 	leading, role kafka.LeaderEpoch
-	// idle: it leads on a broker that has booted and serves nobody yet. Metadata
-	// older than the broker's registration may say that it leads; that
-	// registration takes every leadership from it before it serves. So it counts
-	// as a leader from the first record on that it takes, or from the first move
-	// of its high watermark after the broker is ready.
+	// idle: it leads by metadata that is older than the broker's registration,
+	// which took every leadership from it and which it must have read before it
+	// serves; or in an epoch that the controller has ended meanwhile. Such a
+	// leader counts from the first record on that it takes.
 	idle bool
 
 	// hw is the high watermark that the replica claims in the present lineage.

@@ -52,7 +52,7 @@ func mustStory(file string) Story {
 // ParseStory reads a scenario file whose first line of prose is
 // "ID NAME: TITLE". The id must be the file's name without its ending.
 func ParseStory(file, text string) (Story, error) {
-	p, err := plan.Parse(file, text)
+	p, err := Parse(file, text)
 	if err != nil {
 		return Story{}, err
 	}

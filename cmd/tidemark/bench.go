@@ -14,7 +14,8 @@ import (
 )
 
 func newBench() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench", Short: "measure tidemark on this machine"}
+	cmd := &cobra.Command{Use: "bench sim|serve", Short: "measure tidemark on this machine",
+		RunE: func(*cobra.Command, []string) error { return usageError("bench takes sim or serve") }}
 	var asJSON bool
 	sim := &cobra.Command{
 		Use:   "sim",

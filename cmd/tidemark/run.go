@@ -91,6 +91,9 @@ func load(arg string) (loaded, error) {
 	if s, ok := scenarios.Find(arg); ok {
 		return loaded{s.ID, strings.TrimSpace(s.ID + " " + s.Name), s.Plan, false, ""}, nil
 	}
+	if info, err := os.Stat(arg); err == nil && !info.Mode().IsRegular() {
+		return loaded{}, usageError("%s is no regular file: a scenario is a text file", arg)
+	}
 	text, err := os.ReadFile(arg)
 	if errors.Is(err, os.ErrNotExist) {
 		return loaded{}, usageError("%s is neither a story nor a file: tidemark list names the stories", arg)
@@ -98,7 +101,7 @@ func load(arg string) (loaded, error) {
 	if err != nil {
 		return loaded{}, usageError("%s cannot be read: %w", arg, errors.Unwrap(err))
 	}
-	p, err := plan.Parse(arg, string(text))
+	p, err := scenarios.Parse(arg, string(text))
 	if err != nil {
 		return loaded{}, &exitError{exitUsage, err}
 	}
@@ -138,6 +141,9 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 		l.plan = given.OnDrawn(l.plan)
 	} else {
 		l.plan = given.On(l.plan)
+	}
+	if f.print && f.json {
+		return usageError("--print and --json exclude each other: a plan is printed as a scenario file")
 	}
 	if f.print {
 		_, err := io.WriteString(out, l.plan.String())

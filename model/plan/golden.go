@@ -4,6 +4,9 @@ import "strings"
 
 const goldenMark = "----"
 
+// byteOrderMark begins the text files of some editors.
+const byteOrderMark = "\ufeff"
+
 // parseGolden splits what follows the first mark by its marks; each names the
 // variant that its text belongs to.
 func parseGolden(lines []string) map[string]string {

@@ -22,6 +22,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // and ending, the plan. The first fault is returned as an *Error.
 func Parse(file, text string) (*Plan, error) {
 	p := &Plan{Name: baseName(file), Cluster: Cluster{Brokers: 3, Controllers: 1, DataLanes: 1}}
+	text = strings.TrimPrefix(text, byteOrderMark)
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, goldenMark) {

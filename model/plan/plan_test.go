@@ -115,6 +115,12 @@ func TestExampleOfTheHelpIsAScenario(t *testing.T) {
 	}
 }
 
+func TestFileWithAByteOrderMarkAndWindowsLineEndsIsRead(t *testing.T) {
+	if p := parse(t, "\ufefftopic t\r\nkill 1\r\n"); len(p.Steps) != 2 || p.Steps[1].Verb != VerbKill {
+		t.Fatalf("%+v", p.Steps)
+	}
+}
+
 func TestStepCarriesWhatItsLineSays(t *testing.T) {
 	p := parse(t, "topic a-1\nproducer p\nsend p a-1 v\nsend p a-1-0 v\nat 2s power 1\n")
 	want := []Step{
@@ -174,6 +180,7 @@ func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
 		"topic t":                             `the topic "t" is created twice`,
 		"topic u assignment=1,1":              "names broker 1 twice",
 		"topic u assignment=1,4":              "there is no broker 4",
+		"topic u assignment=1,2;3":            "has not as many replicas as 1,2",
 		"topic u replicas=4":                  "4 replicas need as many brokers",
 		"topic u partitions=2 assignment=1":   "leave partitions= and replicas= out",
 		"topic u/v":                           "is not a topic name",

@@ -57,7 +57,7 @@ func (n *names) step(s *Step) error {
 		return n.link(s)
 	case VerbCrash:
 		return firstErr(n.node(s.Node), n.lane(s))
-	case VerbRules, VerbStop:
+	case VerbRules:
 		return n.broker(s.Node)
 	}
 	return n.node(s.Node)
@@ -86,6 +86,9 @@ func (n *names) topic(s *Step) error {
 		s.Replicas = int16(min(usualReplicas, n.plan.Cluster.Brokers))
 	}
 	for _, ids := range s.Assignment {
+		if len(ids) != len(s.Assignment[0]) {
+			return fmt.Errorf("the assignment %s has not as many replicas as %s: every partition of a topic has the same number", formatIDs(ids), formatIDs(s.Assignment[0]))
+		}
 		for i, id := range ids {
 			if err := n.broker(id); err != nil {
 				return err

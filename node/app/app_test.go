@@ -396,7 +396,7 @@ func TestCheckStepNamesTheSettingThatIsWrong(t *testing.T) {
 		want string
 	}{
 		{plan.Step{Verb: plan.VerbProducer, Client: "p", Settings: settings("acks=2")}, "producer p: acks: 2 is not a valid value: allowed are all, -1, 0, 1"},
-		{plan.Step{Verb: plan.VerbConsumer, Client: "c", Settings: settings("acks=1")}, "consumer c: acks: not a consumer configuration key that tidemark has"},
+		{plan.Step{Verb: plan.VerbConsumer, Client: "c", Settings: settings("acks=1")}, "consumer c: acks: not a consumer configuration key that tidemark has: tidemark keys lists them"},
 		{plan.Step{Verb: plan.VerbProducer, Client: "p", Settings: settings("delivery.timeout.ms=10")},
 			"producer p: delivery.timeout.ms: 10 is too short: linger.ms plus request.timeout.ms, which is 30005, is needed at least"},
 	} {

@@ -126,9 +126,14 @@ func (c *Controller) resign() {
 // result is what an operation wants written.
 type result struct {
 	records []metadata.Record
+	// atomic: the records take effect all or none, so one batch must hold them.
+	atomic bool
 	// hows tell for partition changes among the records how a leader came to lead.
 	hows []how
 }
+
+// tooLarge: it must be one batch and cannot.
+func (r *result) tooLarge() bool { return r.atomic && len(r.records) > MaxBatchRecords }
 
 type how struct {
 	tp   kafka.TopicPartition
@@ -147,6 +152,13 @@ func (r *result) change(tp kafka.TopicPartition, rec metadata.PartitionChange, t
 // runs done when they are committed, or with NOT_CONTROLLER when leadership is
 // lost before. An operation without records may have read what is not
 // committed, so it waits for that.
+//
+// More records than a batch may hold go into several, and a controller that
+// takes over may find only the first of them: it sees a cluster half-way, such as
+// a broker out of half its ISRs and not fenced yet, and carries on from there. An
+// atomic operation of that size is refused with UNKNOWN_SERVER_ERROR and changes
+// nothing. Kafka's controller answers that too, but resigns besides, which would
+// only hand the same request to the next one.
 func (c *Controller) write(r result, done func(kafka.ErrorCode)) {
 	if len(r.records) == 0 {
 		if len(c.waiting) == 0 {
@@ -156,15 +168,27 @@ func (c *Controller) write(r result, done func(kafka.ErrorCode)) {
 		c.waiting = append(c.waiting, deferred{offset: c.quorum.NextOffset() - 1, image: c.image, done: done})
 		return
 	}
-	if len(r.records) > MaxBatchRecords {
-		panic(fmt.Sprintf("an operation of %d records does not fit a batch of %d", len(r.records), MaxBatchRecords))
+	if r.tooLarge() {
+		done(kafka.UnknownServerError)
+		return
 	}
+	rest := r.records
+	for len(rest) > MaxBatchRecords {
+		c.append(rest[:MaxBatchRecords], r.hows, func(kafka.ErrorCode) {})
+		rest = rest[MaxBatchRecords:]
+	}
+	c.append(rest, r.hows, done)
+}
+
+// append replays and appends one batch. Each has an image of its own to go back
+// to, since leadership may be lost when only the first of several is committed.
+func (c *Controller) append(records []metadata.Record, hows []how, done func(kafka.ErrorCode)) {
 	before, base := c.image, c.quorum.NextOffset()
-	c.image = before.Replay(base, before.Epoch(), r.records)
-	if got := c.quorum.Append(r.records); got != base {
+	c.image = before.Replay(base, before.Epoch(), records)
+	if got := c.quorum.Append(records); got != base {
 		panic(fmt.Sprintf("records were replayed at offset %d and appended at %d", base, got))
 	}
 	delta := metadata.Diff(before, c.image)
-	c.waiting = append(c.waiting, deferred{offset: c.image.Offset(), image: c.image, events: eventsOf(before, c.image, delta, r.hows), done: done})
+	c.waiting = append(c.waiting, deferred{offset: c.image.Offset(), image: c.image, events: eventsOf(before, c.image, delta, hows), done: done})
 	c.balanceLater(delta)
 }

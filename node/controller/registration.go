@@ -29,7 +29,9 @@ const reservedDirectories = 100
 // as epoch the offset of its registration's batch and starts fenced; the same
 // one asks again and keeps what it has. In the batch of a new incarnation, before
 // the registration itself, the old life's places in ISR and ELR are taken away:
-// whoever comes back is at first nobody (KAFKA-18106).
+// whoever comes back is at first nobody (KAFKA-18106). That must fit one batch, so
+// a broker with MaxBatchRecords such places or more is told UNKNOWN_SERVER_ERROR, as
+// by Kafka, and asks again until fencing, or the leaders, have taken some away.
 func (c *Controller) RegisterBroker(req RegistrationRequest, reply func(kafka.ErrorCode, kafka.BrokerEpoch)) {
 	if code := c.checkRegistration(req); code != kafka.None {
 		reply(code, kafka.NoBrokerEpoch)
@@ -37,16 +39,18 @@ func (c *Controller) RegisterBroker(req RegistrationRequest, reply func(kafka.Er
 	}
 	rec := metadata.RegisterBroker{BrokerID: req.BrokerID, IncarnationID: req.IncarnationID, BrokerEpoch: kafka.BrokerEpoch(c.quorum.NextOffset()),
 		EndPoints: req.EndPoints, Features: req.Features, Rack: req.Rack, Fenced: true, LogDirs: sortedIDs(req.LogDirs)}
-	var r result
+	r := result{atomic: true}
 	old, known := c.image.Broker(req.BrokerID)
 	if known && old.IncarnationID == req.IncarnationID {
 		rec.BrokerEpoch, rec.Fenced, rec.InControlledShutdown = old.Epoch, old.Fenced, old.InControlledShutdown
 	} else {
 		clean := known && old.Epoch == req.PreviousEpoch
 		c.cleanUpAfter(req.BrokerID, clean, &r)
-		c.alive.forget(req.BrokerID)
 	}
 	r.records = append(r.records, rec)
+	if rec.IncarnationID != old.IncarnationID && !r.tooLarge() {
+		c.alive.forget(req.BrokerID)
+	}
 	c.write(r, func(code kafka.ErrorCode) { reply(code, rec.BrokerEpoch) })
 }
 

@@ -61,7 +61,7 @@ func (c *Controller) CreateTopics(req CreateTopicsRequest, reply func(kafka.Erro
 		reply(kafka.NotController, nil)
 		return
 	}
-	var r result
+	r := result{atomic: true}
 	results := make([]TopicResult, 0, len(req.Topics))
 	for i, t := range req.Topics {
 		res := TopicResult{Name: t.Name, Partitions: -1, ReplicationFactor: -1}
@@ -248,13 +248,14 @@ type TopicRef struct {
 }
 
 // DeleteTopics removes topics; their partitions and configuration go with them,
-// without a word to the brokers but the record.
+// without a word to the brokers but the record. They go all in one batch, so a
+// request for more than MaxBatchRecords gets UNKNOWN_SERVER_ERROR.
 func (c *Controller) DeleteTopics(refs []TopicRef, reply func(kafka.ErrorCode, []TopicResult)) {
 	if !c.active {
 		reply(kafka.NotController, nil)
 		return
 	}
-	var r result
+	r := result{atomic: true}
 	results := make([]TopicResult, 0, len(refs))
 	for _, ref := range refs {
 		res := TopicResult{Name: ref.Name, ID: ref.ID}
