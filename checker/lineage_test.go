@@ -482,3 +482,13 @@ func TestLastingMismatchIsFoundOnce(t *testing.T) {
 		t.Errorf("want one finding, of event 6%s", explain(r))
 	}
 }
+
+func TestAWipedDiskIsTheLossOfItsBrokerAndNotOfTheNextLeader(t *testing.T) {
+	r := checker.Check(history(t, twoCommitted+`
+		died 2 wipe
+		elect 2 e2 2 clean
+		lead 2 e2 end=0 hw=0`))
+	if len(r.Findings) == 0 || !strings.Contains(r.Findings[0].Text+explain(r), "broker 2 lost its disk") {
+		t.Fatalf("no word of the disk of broker 2:%s", explain(r))
+	}
+}

@@ -108,7 +108,7 @@ func (r *replica) recovered(e *event.Event, died string) {
 func (r *replica) wiped(e *event.Event) {
 	if r.log.end > 0 {
 		r.diskLost(0)
-		r.cutTo(0, e, fmt.Sprintf("the disk of broker %d was wiped", r.node))
+		r.cutTo(0, e, fmt.Sprintf("broker %d lost its disk", r.node))
 	}
 	r.log.restart(0)
 	r.hw, r.stale = 0, 0

@@ -61,6 +61,12 @@ func (p *Picture) place() {
 	p.layout = l
 }
 
+// placeBlank lays out a picture without lanes.
+func (p *Picture) placeBlank() {
+	caption := titleHeight + summaryHeight*float64(len(p.summary)) + legendHeight
+	p.layout = layout{caption: caption, height: caption + captionHeight}
+}
+
 // placeMarks gives the marks of a lane their labels' places and returns the
 // number of rows that they take.
 func (p *Picture) placeMarks(marks []mark, rows int) int {

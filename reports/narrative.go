@@ -21,16 +21,13 @@ const narrativeLines = 40
 // line that replays the run. Where a run is longer, the quieter lines go first
 // and the narrative says how many.
 func Narrative(events []event.Event, rep checker.Report, o Options) []string {
-	tp, ok := o.subject(events, &rep)
+	about := o.subject(events, &rep)
 	var lines []string
-	if title := strings.TrimSpace(o.Title + "  " + subjectName(tp, ok)); title != "" {
+	if title := strings.TrimSpace(o.Title + "  " + about.name()); title != "" {
 		lines = append(lines, title, "")
 	}
 	end := verdictLines(&rep, o)
-	if !ok {
-		return append(lines, end...)
-	}
-	n := &narrator{tp: tp, lives: lives{}, witnesses: witnesses(losses(&rep, tp))}
+	n := &narrator{tp: about.tp, testimony: testify(losses(&rep, about.tp))}
 	for i := range events {
 		n.tell(&events[i])
 	}
@@ -41,24 +38,19 @@ func Narrative(events []event.Event, rep checker.Report, o Options) []string {
 	return append(lines, end...)
 }
 
-func subjectName(tp kafka.TopicPartition, ok bool) string {
-	if !ok {
-		return ""
-	}
-	return tp.String()
-}
-
 // narrator turns events into items.
 type narrator struct {
-	tp        kafka.TopicPartition
-	witnesses []uint64
-	created   bool
-	sent      bool // the first record
-	items     []item
-	flow      flow
-	reads     []reading
-	outages   outages
-	lives     lives
+	tp kafka.TopicPartition
+	testimony
+	isr     []kafka.BrokerID // committed last, ascending
+	doomed  []refusal
+	created bool
+	sent    bool // the first record
+	items   []item
+	flow    flow
+	reads   []reading
+	outages outages
+	lives   lives
 }
 
 // reading is a client's way from where it began to the end of the partition.
@@ -66,14 +58,6 @@ type reading struct {
 	client string
 	from   kafka.Offset
 	done   bool // it had reached the end
-}
-
-func witnesses(fs []*checker.Finding) []uint64 {
-	var seqs []uint64
-	for _, f := range fs {
-		seqs = append(seqs, f.Acked.Seq, f.Lost.Seq, f.Sealed.Seq)
-	}
-	return seqs
 }
 
 // say adds a line for one event, after what flowed before it.
@@ -108,6 +92,11 @@ func (n *narrator) tell(e *event.Event) {
 	case event.Invariant:
 		n.say(e, rankWitness, "%s stops on a broken invariant: %s", nodeName(e.Node), e.Text)
 		return
+	case event.Effect:
+		if e.Topic == "" && e.Client != "" && e.Code != kafka.None {
+			n.say(e, rankTurn, "a step of the plan fails: %s", e.Text)
+		}
+		return
 	case event.SendInvoke: // its partition may not be chosen yet
 		if !n.sent && e.Topic == n.tp.Topic {
 			n.sent = true
@@ -121,6 +110,8 @@ func (n *narrator) tell(e *event.Event) {
 		if n.created {
 			n.tellNode(e)
 		}
+	case e.Kind == event.SendFail && e.Partition < 0:
+		n.tellRefusal(e)
 	case e.TP() != n.tp:
 	case e.Client != "":
 		n.tellClient(e)
@@ -180,7 +171,7 @@ func (n *narrator) tellClient(e *event.Event) {
 	case event.SendOK:
 		if slices.Contains(n.witnesses, e.Seq) {
 			n.flow.told(e.Client)
-			n.say(e, rankWitness, "%s: %s is acknowledged at offset %d (%s)", e.Client, record(e), e.Offset, acks(e.Acks))
+			n.say(e, rankWitness, "%s: %s is acknowledged at offset %d (%s)%s", e.Client, record(e), e.Offset, acks(e.Acks), n.others(e.Seq))
 			return
 		}
 		n.flow.client(e)

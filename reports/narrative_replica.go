@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"slices"
+
 	"tidemark/model/event"
 	"tidemark/model/kafka"
 )
@@ -8,9 +10,13 @@ import (
 func (n *narrator) tellReplica(e *event.Event) {
 	switch e.Kind {
 	case event.Elected:
+		n.lives.elected(e)
+		n.commits(e)
 		n.tellElection(e)
 	case event.ISRChanged:
-		n.say(e, rankISR, "the controller commits ISR %s", ids(e.ISR))
+		if n.commits(e) {
+			n.say(e, rankISR, "the controller commits ISR %s", ids(e.ISR))
+		}
 	case event.AlterPartitionRefused:
 		n.say(e, rankISR, "the controller refuses an ISR of broker %d: %s", e.Peer, e.Code)
 	case event.BecameLeader, event.BecameFollower, event.Recovered:
@@ -52,6 +58,8 @@ func (n *narrator) tellRole(e *event.Event) {
 	switch {
 	case e.Kind == event.BecameFollower:
 		tell(e, rankRole, "broker %d follows in epoch %d, log end %d, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
+	case c.ended:
+		tell(e, rankRole, "broker %d is to lead epoch %d, which the controller has ended: it serves nobody", e.Node, e.Epoch)
 	case c.idle && c.again:
 		tell(e, rankRole, "broker %d leads epoch %d again, from old metadata: it serves nobody until it is registered", e.Node, e.Epoch)
 	case c.idle:
@@ -59,6 +67,15 @@ func (n *narrator) tellRole(e *event.Event) {
 	default:
 		tell(e, rankTurn, "broker %d leads epoch %d from offset %d on, high watermark %d", e.Node, e.Epoch, e.End, e.HighWatermark)
 	}
+}
+
+// commits takes a committed ISR in and reports whether it has other members than
+// the one before. It need not: the controller also commits changes of the
+// eligible leader replicas alone (KIP-966).
+func (n *narrator) commits(e *event.Event) bool {
+	before := n.isr
+	n.isr = slices.Sorted(slices.Values(e.ISR))
+	return !slices.Equal(before, n.isr)
 }
 
 // logOf names the log that a replica begins with.
@@ -72,10 +89,10 @@ func logOf(end kafka.Offset) string {
 func (n *narrator) tellElection(e *event.Event) {
 	switch {
 	case e.Peer == kafka.NoBroker:
-		n.say(e, rankTurn, "the controller leaves %s without a leader in epoch %d, ISR %s", n.tp, e.Epoch, ids(e.ISR))
+		n.say(e, rankElection, "the controller leaves %s without a leader in epoch %d, ISR %s", n.tp, e.Epoch, ids(e.ISR))
 	case e.Text == "create":
-		n.say(e, rankTurn, "the controller creates %s: leader %d, epoch %d, ISR %s", n.tp, e.Peer, e.Epoch, ids(e.ISR))
+		n.say(e, rankElection, "the controller creates %s: leader %d, epoch %d, ISR %s", n.tp, e.Peer, e.Epoch, ids(e.ISR))
 	default:
-		n.say(e, rankTurn, "the controller elects broker %d in epoch %d (%s), ISR %s", e.Peer, e.Epoch, e.Text, ids(e.ISR))
+		n.say(e, rankElection, "the controller elects broker %d in epoch %d (%s), ISR %s", e.Peer, e.Epoch, e.Text, ids(e.ISR))
 	}
 }

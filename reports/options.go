@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"tidemark/checker"
-	"tidemark/model/event"
 	"tidemark/model/kafka"
 )
 
@@ -17,48 +16,29 @@ type Options struct {
 	// for truncate=toHW"; it is printed behind the verdict. Empty for none.
 	Declared string
 	// TP is the partition to show; its zero value asks for the one with the
-	// first finding, else the first by name that has a leader.
+	// gravest finding, else the one that took the most records.
 	TP kafka.TopicPartition
 }
 
-// subject is the partition to show; false if the run has none.
-func (o Options) subject(events []event.Event, rep *checker.Report) (kafka.TopicPartition, bool) {
-	if o.TP.Topic != "" {
-		return o.TP, true
-	}
-	for i := range rep.Findings {
-		if rep.Findings[i].TP.Topic != "" {
-			return rep.Findings[i].TP, true
-		}
-	}
-	var first kafka.TopicPartition
-	for i := range events {
-		e := &events[i]
-		if e.Kind == event.BecameLeader && e.Topic != kafka.MetadataTopic && (first.Topic == "" || e.TP().Less(first)) {
-			first = e.TP()
-		}
-	}
-	return first, first.Topic != ""
-}
-
-// losses are the findings of the partition that name a lost record, first the
-// acknowledged ones.
+// losses are the findings of the partition that name a lost record, violations
+// first. Records that nobody was told of count only where no loss of the same
+// gravity concerns one that somebody was.
 func losses(rep *checker.Report, tp kafka.TopicPartition) []*checker.Finding {
-	var acked, other []*checker.Finding
-	for i := range rep.Findings {
-		f := &rep.Findings[i]
+	var all, acked []*checker.Finding
+	for _, f := range gravestFirst(rep.Findings) {
 		switch {
 		case f.TP != tp || f.Lost.Seq == 0:
 		case f.Acked.Seq > 0:
 			acked = append(acked, f)
+			all = append(all, f)
 		case f.Rule == "LeaderCompleteness":
-			other = append(other, f)
+			all = append(all, f)
 		}
 	}
-	if len(acked) > 0 {
+	if len(acked) > 0 && acked[0].Verdict == all[0].Verdict {
 		return acked
 	}
-	return other
+	return all
 }
 
 // duration writes a length of time in ns with two or three digits.

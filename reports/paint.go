@@ -32,6 +32,15 @@ func (p *Picture) paint(pen *pen) {
 	b := &brush{pen: pen, Picture: p}
 	b.rect(0, 0, pictureWidth, p.layout.height, paper)
 	b.header()
+	if !b.blank {
+		b.events()
+	}
+	b.text(margin, p.layout.caption+18, captionStyle, b.short(captionStyle, replayLine(p.replay), pictureWidth-2*margin))
+}
+
+// events paints all that lies over the time axis, and what explains it.
+func (b *brush) events() {
+	p := b.Picture
 	b.legend()
 	b.lanes()
 	for i := range p.tracks.replicas {
@@ -49,7 +58,6 @@ func (p *Picture) paint(pen *pen) {
 	}
 	b.axis()
 	b.lost()
-	b.text(margin, p.layout.caption+18, captionStyle, b.short(captionStyle, replayLine(p.replay), pictureWidth-2*margin))
 }
 
 func replayLine(command string) string {
@@ -81,21 +89,36 @@ func (b *brush) header() {
 
 // sentence is what the picture illustrates.
 func (p *Picture) sentence() string {
+	if p.blank {
+		const none = "No partition to show."
+		if why := p.judgement(""); why != "" {
+			return why + ". " + none
+		}
+		return none
+	}
+	return p.judgement("Every record that was promised is there.")
+}
+
+// judgement says why the verdict is what it is, or that all is well: the
+// gravest finding that concerns the partition or the run as a whole, told as the
+// loss of a record that the picture shows if that is as grave.
+func (p *Picture) judgement(well string) string {
 	if p.report.Verdict == checker.Unknown && len(p.report.Unknown) > 0 {
 		return p.report.Unknown[0]
 	}
-	if len(p.losses) > 0 {
-		return p.losses[0].excusedSentence()
-	}
-	for i := range p.report.Findings {
-		if p.report.Findings[i].TP == p.tracks.tp {
-			return cause{&p.report.Findings[i]}.excusedSentence()
+	for _, f := range gravestFirst(p.report.Findings) {
+		if f.TP != p.tracks.tp && f.TP.Topic != "" {
+			continue
 		}
+		if len(p.losses) > 0 && p.losses[0][0].Verdict == f.Verdict {
+			return p.losses[0].excusedSentence()
+		}
+		return cause{f}.excusedSentence()
 	}
 	if note := p.note(); note != "" {
 		return "Pass. " + note + "."
 	}
-	return "Every record that was promised is there."
+	return well
 }
 
 // note is the first remark on this partition, first of all one on records that

@@ -22,27 +22,38 @@ func (p *panel) marks() []mark {
 			marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
 		}
 	}
+	more := make([]int, len(marks))
 	for _, c := range p.losses {
 		for i := range marks {
-			p.blame(&marks[i], c)
+			if text := p.blame(&marks[i], c); text != "" && marks[i].lost {
+				more[i] += len(c)
+			} else if text != "" {
+				marks[i].text, marks[i].lost = marks[i].text+text, true
+			}
+		}
+	}
+	for i, n := range more {
+		if n > 0 {
+			marks[i].text += " and " + num(int64(n)) + " more"
 		}
 	}
 	return marks
 }
 
-// blame says of a mark what it has to do with a loss.
-func (p *panel) blame(m *mark, c cause) {
+// blame says what a mark has to do with a loss, "" if nothing.
+func (p *panel) blame(m *mark, c cause) string {
 	f := c[0]
 	event := " (event " + num(int64(f.Lost.Seq)) + ")"
 	at := func(w checker.Moment, g glyph) bool { return w.Node == p.r.node && w.At == m.at && m.glyph == g }
 	switch {
 	case f.Lost.Seq == f.Sealed.Seq && at(f.Sealed, glyphElection):
-		m.text, m.lost = m.text+" without "+c.brief()+event, true
+		return " without " + c.brief() + event
 	case at(f.Sealed, glyphElection):
-		m.text, m.lost = m.text+" without "+c.brief(), true
+		return " without " + c.brief()
 	case at(f.Lost, glyphCut), f.Lost.Node == p.r.node && f.Lost.At == m.at && strings.HasPrefix(m.text, "down: "):
-		m.text, m.lost = m.text+", lost here: "+c.brief()+event, true
+		return ", lost here: " + c.brief() + event
 	}
+	return ""
 }
 
 // clear takes the hatching of outages away from behind a label.

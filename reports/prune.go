@@ -11,14 +11,15 @@ import (
 // only led up to the first witness of a loss counts less than what followed,
 // and what only set the scene, before the first record was sent, least.
 const (
-	rankWitness = 0
-	rankTurn    = 2 // elections, truncations, deaths
-	rankFault   = 4
-	rankFlow    = 6
-	rankISR     = 8
-	rankRole    = 10
-	rankBefore  = 5  // is added before the first witness
-	rankScene   = 20 // is added to what sets the scene
+	rankWitness  = 0
+	rankElection = 1
+	rankTurn     = 2 // truncations, deaths, failed steps
+	rankFault    = 4
+	rankFlow     = 6
+	rankISR      = 8
+	rankRole     = 10
+	rankBefore   = 5  // is added before the first witness
+	rankScene    = 20 // is added to what sets the scene
 )
 
 // item is one line of the narrative.

@@ -27,7 +27,7 @@ func TestNarratorKeepsToItsRoomWhateverTheRanksOfItsLines(t *testing.T) {
 }
 
 func TestPruningNeverTellsHalfOfAnOutage(t *testing.T) {
-	n := &narrator{tp: kafka.TopicPartition{Topic: "orders"}, lives: lives{}}
+	n := &narrator{tp: kafka.TopicPartition{Topic: "orders"}}
 	at := int64(0)
 	tell := func(k event.Kind, node kafka.BrokerID, topic, text string) {
 		at++
@@ -60,7 +60,7 @@ func TestPruningNeverTellsHalfOfAnOutage(t *testing.T) {
 // What set the scene goes before anything else, but for the creation and the
 // leader whom the first record finds.
 func TestPruningDropsWhatSetTheSceneFirst(t *testing.T) {
-	n := &narrator{tp: kafka.TopicPartition{Topic: "orders"}, lives: lives{}}
+	n := &narrator{tp: kafka.TopicPartition{Topic: "orders"}}
 	at := int64(0)
 	tell := func(k event.Kind, set func(*event.Event)) {
 		at++

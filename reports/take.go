@@ -15,7 +15,8 @@ func (t *tracks) take(e *event.Event) {
 		t.takeNode(e)
 		return
 	}
-	if e.TP() != t.tp {
+	refused := e.Kind == event.SendFail && e.Partition < 0 && e.Topic == t.tp.Topic
+	if e.TP() != t.tp && !refused {
 		return
 	}
 	switch e.Kind {
@@ -74,6 +75,7 @@ func (t *tracks) fault(e *event.Event, g glyph, text string) {
 }
 
 func (t *tracks) takeDecision(e *event.Event) {
+	changed := false
 	for _, b := range e.ISR {
 		t.replica(b)
 	}
@@ -81,13 +83,19 @@ func (t *tracks) takeDecision(e *event.Event) {
 		in, open := slices.Contains(e.ISR, r.node), len(r.isr) > 0 && r.isr[len(r.isr)-1].to < 0
 		if in && !open {
 			r.isr = append(r.isr, span{from: e.At, to: -1})
+			changed = true
 		}
 		if !in && open {
 			closeSpan(r.isr, e.At)
+			changed = true
 		}
+	}
+	if e.Kind == event.ISRChanged && !changed {
+		return
 	}
 	isr := "ISR " + ids(e.ISR)
 	if e.Kind == event.Elected {
+		t.lives.elected(e)
 		leader := "no leader"
 		if e.Peer != kafka.NoBroker {
 			leader = "leader " + num(int64(e.Peer))

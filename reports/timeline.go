@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -27,7 +28,7 @@ const (
 	pngScale = 2
 )
 
-// Picture is one partition over time, ready to be written.
+// Picture is one partition over time, or a verdict alone, ready to be written.
 type Picture struct {
 	tracks  *tracks
 	report  checker.Report
@@ -38,30 +39,37 @@ type Picture struct {
 	scale   *timeScale
 	losses  []cause
 	layout  layout
+	blank   bool // it has no lanes
 }
 
-// ErrNothingToShow is returned for a run in which no partition has a replica.
-var ErrNothingToShow = errors.New("the run has no partition to show")
+// ErrNothingToShow is returned if the options ask for a partition that has no
+// replica in the run.
+var ErrNothingToShow = errors.New("the run has no such partition")
 
-// Timeline draws one partition of a run: see the package comment. It fails
-// with ErrNothingToShow if the events tell of no replica of it.
+// Timeline draws one partition of a run: see the package comment. Of a run
+// without partitions the picture has the verdict alone. It fails with
+// ErrNothingToShow if the options ask for a partition without a replica.
 func Timeline(events []event.Event, rep checker.Report, o Options) (*Picture, error) {
-	tp, ok := o.subject(events, &rep)
-	if !ok {
-		return nil, ErrNothingToShow
+	about := o.subject(events, &rep)
+	t := newTracks(events, about.tp)
+	blank := len(t.replicas) == 0 || len(t.instants) == 0
+	if blank && about.asked {
+		return nil, fmt.Errorf("%v: %w", o.TP, ErrNothingToShow)
 	}
-	t := newTracks(events, tp)
-	if len(t.replicas) == 0 || len(t.instants) == 0 {
-		return nil, fmt.Errorf("%v: %w", tp, ErrNothingToShow)
+	var title []string
+	for _, s := range []string{o.Title, about.name()} {
+		if s != "" {
+			title = append(title, s)
+		}
 	}
-	title := tp.String()
-	if o.Title != "" {
-		title = o.Title + "  ·  " + title
-	}
-	p := &Picture{tracks: t, report: rep, title: title, replay: o.Replay, ruler: newRuler()}
-	p.scale = newTimeScale(t.instants, laneLeft+10, laneRight-10)
-	p.losses = causes(losses(&p.report, tp))
+	p := &Picture{tracks: t, report: rep, title: strings.Join(title, "  ·  "), replay: o.Replay, ruler: newRuler(), blank: blank}
+	p.losses = causes(losses(&p.report, about.tp))
 	p.summary = p.ruler.wrap(bodyStyle, p.sentence(), pictureWidth-2*margin, 2)
+	if blank {
+		p.placeBlank()
+		return p, nil
+	}
+	p.scale = newTimeScale(t.instants, laneLeft+10, laneRight-10)
 	p.place()
 	return p, nil
 }

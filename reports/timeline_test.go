@@ -113,9 +113,24 @@ func TestTimelineOfAnotherPartitionShowsNothingOfThisOne(t *testing.T) {
 	}
 }
 
-func TestTimelineOfAnEmptyRunIsAnError(t *testing.T) {
-	if _, err := reports.Timeline(nil, checker.Check(nil), reports.Options{}); !errors.Is(err, reports.ErrNothingToShow) {
-		t.Errorf("got error %v", err)
+func TestTimelineOfARunWithoutPartitionsHasItsVerdictAlone(t *testing.T) {
+	events := func(fill func(*story)) []event.Event {
+		s := &story{}
+		fill(s)
+		return s.events
+	}
+	for want, run := range map[string][]event.Event{ // unordered: each stands alone
+		"unknown": nil,
+		"violation": events(func(s *story) {
+			s.add(1000, event.Invariant, 101, func(e *event.Event) { e.Text = "epoch 3 after epoch 4" })
+		}),
+	} {
+		words := strings.Join(texts(t, draw(t, run, reports.Options{Title: "empty", Replay: "tidemark run empty"})), "\n")
+		expect(t, words, "empty", want, "No partition to show.", "replay: tidemark run empty")
+		refuse(t, words, "log end offset", "time (s)")
+		if want == "violation" {
+			expect(t, words, "epoch 3 after epoch 4")
+		}
 	}
 }
 

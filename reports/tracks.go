@@ -88,7 +88,7 @@ type clientMark struct {
 
 // newTracks reads the events once.
 func newTracks(events []event.Event, tp kafka.TopicPartition) *tracks {
-	t := &tracks{tp: tp, lives: lives{}}
+	t := &tracks{tp: tp}
 	for i := range events {
 		t.take(&events[i])
 	}

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"tidemark/checker"
 )
@@ -40,30 +42,57 @@ func verdictLines(rep *checker.Report, o Options) []string {
 	return lines
 }
 
-// lostFirst puts what was promised to a client and lost before all else.
-func lostFirst(findings []checker.Finding) []*checker.Finding {
-	var first, other []*checker.Finding
+// gravestFirst puts violations before what is excused, because the report's
+// verdict is that of the gravest one, and among equals what was promised to a
+// client and lost before all else.
+func gravestFirst(findings []checker.Finding) []*checker.Finding {
+	var fs []*checker.Finding
 	for i := range findings {
-		if findings[i].Rule == "lost-write" {
-			first = append(first, &findings[i])
-			continue
-		}
-		other = append(other, &findings[i])
+		fs = append(fs, &findings[i])
 	}
-	return append(first, other...)
+	slices.SortStableFunc(fs, func(a, b *checker.Finding) int { return cmp.Compare(gravity(a), gravity(b)) })
+	return fs
+}
+
+// gravity is lower for what matters more.
+func gravity(f *checker.Finding) int {
+	g := 0
+	if f.Verdict != checker.Violation {
+		g += 2
+	}
+	if f.Rule != "lost-write" {
+		g++
+	}
+	return g
+}
+
+// hidden counts findings that have no line of their own, and says which of them
+// are violations where not all are.
+func hidden(fs []cause) string {
+	all, violations := 0, 0
+	for _, c := range fs {
+		all += len(c)
+		if c[0].Verdict == checker.Violation {
+			violations += len(c)
+		}
+	}
+	s := plural(all, "more finding")
+	if violations > 0 && violations < all {
+		s += ", of which " + plural(violations, "violation")
+	}
+	return s
 }
 
 // findingLines is a sentence for each cause, and the moments of a lost record.
 // A premise that excuses several is told once.
 func findingLines(rep *checker.Report) []string {
 	var lines []string
-	left := len(rep.Findings)
 	excused := map[string]bool{}
-	for i, c := range causes(lostFirst(rep.Findings)) {
+	cs := causes(gravestFirst(rep.Findings))
+	for i, c := range cs {
 		if i == mostFindings {
-			return append(lines, fmt.Sprintf("  and %s", plural(left, "more finding")))
+			return append(lines, "  and "+hidden(cs[i:]))
 		}
-		left -= len(c)
 		line := "  " + c.sentence()
 		switch premise := c[0].Premise; {
 		case premise == "":

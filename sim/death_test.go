@@ -102,6 +102,64 @@ func TestCrashAtOperationNHappensBeforeItsEffect(t *testing.T) {
 	}
 }
 
+func TestCrashOrderedWhileTheNodeIsDownStrikesBeforeAnOperationOfItsNextStart(t *testing.T) {
+	for op := 1; op <= 3; op++ {
+		s := newStage(t, Options{})
+		s.add(2, "", on(node.Data0, &script{start: func(env node.Env) {
+			for i := range 2 {
+				say(env, "recovery %d", i)
+				if _, err := env.FS().List(""); err != nil {
+					panic(err)
+				}
+			}
+			say(env, "recovered")
+		}}))
+		s.run(time.Second)
+		s.must(s.Kill(2))
+		s.must(s.Crash(2, "data-0", op, false))
+		s.run(time.Second)
+		if got := s.Stats().Faults[FaultCrash]; got != (FaultCount{1, 0}) {
+			t.Fatalf("op %d: counts %+v while the node is down", op, got)
+		}
+		for range 2 {
+			s.must(s.Start(2))
+			s.run(time.Second)
+		}
+		all := strings.Join(s.lines, "\n")
+		struck := strings.Contains(all, fmt.Sprintf("died crash data-0 op %d kill", op))
+		if struck != (op <= 2) || s.Stats().Faults[FaultCrash].Effective != uint64(strings.Count(all, "died crash")) {
+			t.Errorf("op %d of 2: struck %v, counts %+v\n%s", op, struck, s.Stats().Faults[FaultCrash], all)
+		}
+		if got := strings.Count(all, "recovered"); got != 2 {
+			t.Errorf("op %d: %d lives of 2 recovered: the first, and the last at the latest\n%s", op, got, all)
+		}
+	}
+}
+
+func TestCrashEndsWithTheLifeItWasOrderedFor(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		s := newStage(t, Options{})
+		s.add(2, "", on(node.Data0, &script{start: func(env node.Env) { env.SetTimer(time.Minute) }}))
+		s.run(time.Second)
+		if down {
+			s.must(s.Kill(2))
+		}
+		s.must(s.Crash(2, "data-0", 2, false))
+		if down {
+			s.must(s.Start(2))
+		}
+		s.run(time.Second)
+		s.must(s.Kill(2))
+		for range 2 {
+			s.must(s.Start(2))
+			s.run(time.Second)
+		}
+		if all := strings.Join(s.lines, "\n"); strings.Contains(all, "died crash") {
+			t.Errorf("ordered while down %v: a later life died of it\n%s", down, all)
+		}
+	}
+}
+
 func TestPowerCrashLosesTheUnsyncedWrite(t *testing.T) {
 	lost := 0
 	for seed := uint64(0); seed < 20; seed++ {

@@ -171,14 +171,18 @@ func (w *World) suspend(id kafka.BrokerID, k FaultKind, kind event.Kind, paused 
 // calls of FS, File and Env count that do something: reads and writes, timers,
 // dials, sends, releases, closes, posts; not clocks, draws and trace events. With
 // power the machine dies with it and loses a random part of what is not synced.
+//
+// On a node that is down the order is for its next life, from its first callback
+// on, so that a death can be set before any operation of recovery. It ends with
+// that life in any case; a node that never booted has no lanes to count in.
 func (w *World) Crash(id kafka.BrokerID, laneName string, op int, power bool) error {
 	m, err := w.machine(id)
 	if err != nil {
 		return err
 	}
 	w.order(FaultCrash)
-	if !m.alive {
-		return nil
+	if m.life == 0 {
+		return fmt.Errorf("crash %s/%s: node %s was never started", m.cfg.Name, laneName, m.cfg.Name)
 	}
 	if op < 1 {
 		return fmt.Errorf("crash %s/%s op %d: operations count from 1", m.cfg.Name, laneName, op)

@@ -51,13 +51,15 @@ type lane struct {
 	crash   crash
 }
 
-// crash is an ordered death: at the ops-th operation from now on.
+// crash is an ordered death: at the ops-th operation from now on, or of the next
+// life if it is ordered while the node is down.
 type crash struct {
 	ops int // 0: none
 	how ending
 }
 
-// begin readies the record for a new life.
+// begin readies the record for a new life. A crash that was ordered since the last
+// one ended stays.
 func (l *lane) begin(s node.LaneSpec) {
 	l.process = s.Process
 	l.fs = nil

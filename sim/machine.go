@@ -38,7 +38,7 @@ type machine struct {
 	stopping, again bool
 	booted          int64   // instant of the last boot
 	deaths          []int64 // by life-1: when it ended
-	lanes           []*lane // of this life, in order of start
+	lanes           []*lane // of this life, else of the last one, in order of start
 	byLane          []*lane // by node.Lane; nil: this life has none
 	slots           []*lane // by node.Lane: those of all lives
 }

@@ -481,10 +481,12 @@ func TestWallClockJumpsAndDriftsAndTheMonotonicOneDoesNot(t *testing.T) {
 func TestUnknownTargetsAreClearErrors(t *testing.T) {
 	s := newStage(t, Options{})
 	s.add(1, "", on(node.Router, server()))
+	s.AddNode(NodeConfig{ID: 2})
 	for want, err := range map[string]error{
 		"there is no node 9":                         s.Kill(9),
 		`node 1 has no lane "data-3": it has router`: s.Crash(1, "data-3", 1, false),
 		"operations count from 1":                    s.Crash(1, "router", 0, false),
+		"node 2 was never started":                   s.Crash(2, "router", 1, false),
 		"a node reaches itself":                      s.Cut(Link{1, 1}),
 		"node 1 has no lane \"app\"":                 s.Post(1, node.App, nil),
 	} {

@@ -69,7 +69,7 @@ Exit status: 0 pass or excused (of a story: the verdict that it declares),
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(newRun(), newSweep(), newList(), newRules(), newChecks(), newKeys(), newDigest(), newBench())
+	root.AddCommand(newRun(), newSweep(), newList(), newRules(), newChecks(), newKeys(), newReplay(), newDigest(), newBench())
 	root.AddCommand(realCommands()...)
 	return root
 }

@@ -30,6 +30,7 @@ type serveFlags struct {
 	rules     string
 	config    string
 	set       []string
+	record    string
 }
 
 func newServe() *cobra.Command { return serveCommand(new(serveFlags)) }
@@ -56,6 +57,9 @@ address is given.
       process.roles, controller.quorum.voters, listeners, advertised.listeners,
       log.dirs and every broker key that tidemark has. Flags win over the file, --set
       wins over both. A controller listens where --voters says.
+
+With --record FILE, tidemark replay FILE runs the same nodes again in the simulator and
+compares. Every byte that they receive is in the file.
 
 Exit status: 0 stopped, 2 the cluster did not come to serve, 1 a node died later.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -88,6 +92,7 @@ Exit status: 0 stopped, 2 the cluster did not come to serve, 1 a node died later
 	flags.StringVar(&f.rules, "rules", "", "historical rules, SWITCH=VALUE[,...]; see tidemark rules")
 	flags.StringVar(&f.config, "config", "", "server.properties of the one node, or of all brokers")
 	flags.StringArrayVar(&f.set, "set", nil, "a broker setting, KEY=VALUE; may be repeated")
+	flags.StringVar(&f.record, "record", "", "write everything that the nodes are given and do to FILE, for tidemark replay")
 	return cmd
 }
 

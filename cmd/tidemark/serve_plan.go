@@ -19,6 +19,9 @@ import (
 type servePlan struct {
 	nodes []servedNode
 	data  string // --data, "" for a temporary directory
+	// record is the file of --record, "" for none; rules are the names of the
+	// nodes' rules, for it.
+	record, rules string
 }
 
 // servedNode is one node.
@@ -101,7 +104,7 @@ func (f *serveFlags) cluster(base broker.Config) (servePlan, error) {
 	if err != nil {
 		return servePlan{}, err
 	}
-	p := servePlan{data: f.data}
+	p := servePlan{data: f.data, record: f.record, rules: f.rules}
 	base.Voters = []broker.Voter{{ID: controllerID, Addr: control}}
 	controller := base
 	controller.ID, controller.Controller, controller.ControllerAddr = controllerID, true, control
@@ -155,7 +158,7 @@ func (f *serveFlags) oneNode(base broker.Config, file serveFile) (servePlan, err
 	if f.data == "" {
 		return servePlan{}, usageError("one node needs a directory that outlives it: name one, --data DIR")
 	}
-	p := servePlan{nodes: []servedNode{{cfg: cfg}}, data: f.data}
+	p := servePlan{nodes: []servedNode{{cfg: cfg}}, data: f.data, record: f.record, rules: f.rules}
 	return p, p.identify(f.clusterID, false)
 }
 

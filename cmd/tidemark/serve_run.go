@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type death struct {
 // served is the cluster while it runs.
 type served struct {
 	plan   servePlan
+	record *live.Recorder // nil: nothing is recorded
 	nodes  []*live.Node
 	ready  chan struct{} // one for each broker
 	deaths chan death
@@ -37,7 +39,7 @@ type served struct {
 }
 
 // serve runs the nodes until a signal, or until one dies.
-func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) error {
+func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) (err error) {
 	if p.data == "" {
 		dir, err := os.MkdirTemp("", "tidemark-serve-")
 		if err != nil {
@@ -47,6 +49,13 @@ func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) error {
 		p.data = dir
 	}
 	s := &served{plan: p, ready: make(chan struct{}, len(p.nodes)), deaths: make(chan death, len(p.nodes))}
+	if p.record != "" {
+		stop, e := s.startRecording()
+		if e != nil {
+			return e
+		}
+		defer func() { err = cmp.Or(err, stop()) }()
+	}
 	defer s.kill()
 	start := time.Now()
 	for _, n := range p.nodes {
@@ -69,7 +78,11 @@ func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) error {
 
 // start boots a node.
 func (s *served) start(n servedNode) error {
-	running, err := live.Start(broker.Lanes(n.cfg), live.Options{Dir: s.plan.path(n), Emit: s.observe})
+	config, err := recordConfig(n.cfg, s.plan.rules)
+	if err != nil {
+		return err
+	}
+	running, err := live.Start(broker.Lanes(n.cfg), live.Options{Dir: s.plan.path(n), Emit: s.observe, Record: s.record, Config: config})
 	if err != nil {
 		return usageError("%v: %w", n, startError(err))
 	}
@@ -77,6 +90,27 @@ func (s *served) start(n servedNode) error {
 	s.left++
 	go func() { s.deaths <- death{n, running.Wait()} }()
 	return nil
+}
+
+// startRecording opens the file of --record; stop closes it when the nodes are
+// dead and tells whether all of the recording is in it.
+func (s *served) startRecording() (stop func() error, err error) {
+	file, err := os.OpenFile(s.plan.record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil, usageError("--record: %s exists: choose another name, each process writes a recording of its own", s.plan.record)
+	}
+	if err != nil {
+		return nil, usageError("--record: %w", err)
+	}
+	if s.record, err = live.NewRecorder(file); err != nil {
+		return nil, usageError("--record: %w", err)
+	}
+	return func() error {
+		if err := cmp.Or(s.record.Err(), file.Close()); err != nil {
+			return &exitError{exitViolation, fmt.Errorf("--record: the recording ends early: %w", err)}
+		}
+		return nil
+	}, nil
 }
 
 // startError is the fault beneath "start node N", and what to do about a port.

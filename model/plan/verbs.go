@@ -47,7 +47,7 @@ var faultVerbs = []verb{
 	{VerbStart, "start NODE", "boot a node that is down", parseNode, printNode},
 	{VerbPause, "pause NODE", "SIGSTOP: nothing runs, connections stay", parseNode, printNode},
 	{VerbResume, "resume NODE", "SIGCONT", parseNode, printNode},
-	{VerbCrash, "crash NODE/LANE op N [kill|power]", "from now on count that lane's disk, network, timer and post operations; the process dies before the N-th takes effect; lanes are router, lifecycle, quorum, logs, data-0 ...; an append is about ten operations",
+	{VerbCrash, "crash NODE/LANE op N [kill|power]", "from now on count that lane's disk, network, timer and post operations; the process dies before the N-th takes effect; on a node that is down: those of its next life; lanes are router, lifecycle, quorum, logs, data-0 ...; an append is about ten operations",
 		parseCrash, printCrash},
 	{VerbCut, "cut A -> B | cut A <-> B", "no packet passes from A to B (or both ways); A and B are node ids or client names", parseLink, printLink},
 	{VerbHeal, "heal [A -> B | A <-> B]", "undo a cut, or all of them", parseLink, printLink},

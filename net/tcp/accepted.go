@@ -83,7 +83,7 @@ func (c *accepted) exchange() error {
 		return err
 	}
 	c.begin(m)
-	c.handler.Received(m)
+	c.handler.Received(m, frame)
 	answer, err := c.await()
 	if err != nil || answer == nil {
 		return err

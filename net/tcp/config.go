@@ -66,8 +66,9 @@ type Conn interface {
 // Handler hears of one connection. Its methods are called one at a time, by
 // goroutines of the connection, and must not block.
 type Handler interface {
-	// Received brings a request (accepted) or a response (dialled).
-	Received(m *node.Message)
+	// Received brings a request (accepted) or a response (dialled), and the frame
+	// that it was decoded from, which it aliases.
+	Received(m *node.Message, frame []byte)
 	// Lost is the last call: the connection could not be made, or is gone
 	// without Close. The cause wraps wire.ErrFrame if the peer sent what nobody
 	// can read, and ErrRegion if a response could not be completed.

@@ -91,7 +91,7 @@ func (c *dialled) readAll() error {
 		if err != nil {
 			return err
 		}
-		c.handler.Received(m)
+		c.handler.Received(m, frame)
 	}
 }
 

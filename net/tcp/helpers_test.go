@@ -55,14 +55,14 @@ type end struct {
 
 func newEnd() *end { return &end{got: make(chan *node.Message, 10_000), lost: make(chan error, 1)} }
 
-func (e *end) Received(m *node.Message) { e.got <- m }
-func (e *end) Lost(err error)           { e.lost <- err }
+func (e *end) Received(m *node.Message, _ []byte) { e.got <- m }
+func (e *end) Lost(err error)                     { e.lost <- err }
 
 // echo is a handler that answers at once.
 type echo struct{ conn Conn }
 
-func (e echo) Received(m *node.Message) { e.conn.Send(answer(m)) }
-func (e echo) Lost(error)               {}
+func (e echo) Received(m *node.Message, _ []byte) { e.conn.Send(answer(m)) }
+func (e echo) Lost(error)                         {}
 
 // host is a process that ends with the test.
 func host(tb testing.TB, cfg Config) *Host {

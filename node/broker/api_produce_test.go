@@ -163,8 +163,7 @@ func TestProduceThatWaitsIsToldWhenLeadershipIsLost(t *testing.T) {
 }
 
 func TestFlushMessagesIsObeyedBeforeTheAnswer(t *testing.T) {
-	b, c := leaderBench(t, 1, 1, 1)
-	b.image(c.commit(metadata.Config{ResourceType: metadata.TopicResource, ResourceName: "orders", Name: kafka.FlushMessages, Value: "1"}))
+	b, _ := flushingBench(t, 1)
 	answered := false
 	b.onSync = func() {
 		_, ok := b.lane(node.Router).lastTo(client)
@@ -173,5 +172,37 @@ func TestFlushMessagesIsObeyedBeforeTheAnswer(t *testing.T) {
 	b.produce(1, map[int32][]byte{0: batchOf("a")})
 	if answered || durableEnd(t, b.disk, orders(0)) != 1 {
 		t.Errorf("answered before the sync: %v; durable up to %d", answered, durableEnd(t, b.disk, orders(0)))
+	}
+}
+
+// flushingBench is broker 1 leading orders-0, whose every append is due for a flush.
+func flushingBench(t *testing.T, replicas ...kafka.BrokerID) (*bench, *cluster) {
+	t.Helper()
+	b, c := leaderBench(t, 1, 1, replicas...)
+	b.image(c.commit(metadata.Config{ResourceType: metadata.TopicResource, ResourceName: "orders", Name: kafka.FlushMessages, Value: "1"}))
+	return b, c
+}
+
+func (b *bench) produceCode() (kafka.ErrorCode, bool) {
+	m, ok := b.lane(node.Router).lastTo(client)
+	if !ok {
+		return kafka.None, false
+	}
+	return kafka.ErrorCode(m.Response.(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode), true
+}
+
+func TestProduceLosesItsLeaderWhileItsFlushLastsEvenIfThisBrokerLeadsAgain(t *testing.T) {
+	b, c := flushingBench(t, 1, 2)
+	b.stall = true
+	b.request(node.Router, client, produceRequest(-1, map[int32][]byte{0: batchOf("a")}))
+	if _, ok := b.produceCode(); ok {
+		t.Fatal("answered before the fsync")
+	}
+	b.image(c.elect(2, 2))
+	b.image(c.elect(1, 1))
+	b.stall = false
+	b.settle()
+	if code, ok := b.produceCode(); !ok || code != kafka.NotLeaderOrFollower {
+		t.Errorf("answered %v with %v, want NOT_LEADER_OR_FOLLOWER", ok, code)
 	}
 }

@@ -37,6 +37,8 @@ type bench struct {
 	events []event.Event
 	exit   string
 	broken bool // the device refuses every write
+	stall  bool // fsyncs do not end
+	torn   bool // fsyncs fail
 }
 
 type benchLane struct {
@@ -149,7 +151,7 @@ func (b *bench) call(f func()) {
 // settle delivers posts and ends fsyncs until nothing is left to do.
 func (b *bench) settle() {
 	b.t.Helper()
-	for b.exit == "" && (len(b.mail) > 0 || len(b.syncs) > 0) {
+	for b.exit == "" && (len(b.mail) > 0 || len(b.syncs) > 0 && !b.stall) {
 		if len(b.mail) > 0 {
 			m := b.mail[0]
 			b.mail = b.mail[1:]
@@ -162,7 +164,11 @@ func (b *bench) settle() {
 		}
 		s := b.syncs[0]
 		b.syncs = b.syncs[1:]
-		if o := b.disk.Finish(s.sync, s.at); !o.Gone {
+		o := b.disk.Finish(s.sync, s.at)
+		if b.torn {
+			o.Err = disk.ErrIO
+		}
+		if !o.Gone {
 			b.call(func() { s.lane.process.Synced(s.token, o.Err) })
 		}
 		if b.onSync != nil {

@@ -8,13 +8,14 @@ import (
 )
 
 // produce appends the lane's share of a Produce request and answers the router
-// once: at once, or with acks=all when every batch is committed, lost its
-// leader, or the request's deadline is over.
+// once: when the logs that flush.messages made due are synced, which Kafka does
+// within the append; with acks=all when every batch is committed besides, lost
+// its leader, or the request's deadline is over.
 func (d *dataLane) produce(m producePost) {
 	delayed := &replica.DelayedProduce{Partitions: make([]replica.ProduceStatus, 0, len(m.Parts))}
 	delayed.Done = func(statuses []replica.ProduceStatus) { d.produced(m, statuses) }
-	var due []*storage.Log
-	for _, part := range m.Parts {
+	var due []flushDue
+	for i, part := range m.Parts {
 		status := replica.ProduceStatus{TP: part.TP}
 		if h := d.hosted[part.TP]; h == nil {
 			status.Code = d.notHosted(part.TP)
@@ -22,36 +23,49 @@ func (d *dataLane) produce(m producePost) {
 			status.Result, status.Code = h.partition.AppendAsLeader(part.Batch, m.Acks)
 			status.Required = status.Result.Last + 1
 			if status.Code == kafka.None && status.Result.FlushDue {
-				due = append(due, h.log)
+				due = append(due, flushDue{i, h.log})
 			}
 		}
 		delayed.Partitions = append(delayed.Partitions, status)
 	}
-	d.afterFlush(due, func() {
-		if m.Acks != replica.AcksAll {
-			delayed.Done(delayed.Partitions)
-		} else if !d.purgatory.TryProduceElseWatch(delayed) {
+	if m.Acks != replica.AcksAll {
+		d.afterFlush(delayed, due, func() { delayed.Done(delayed.Partitions) })
+		return
+	}
+	d.purgatory.WatchProduce(delayed)
+	d.afterFlush(delayed, due, func() {
+		if !d.purgatory.TryProduce(delayed) {
 			d.expireProduce(m, delayed)
 		}
 	})
 }
 
-// afterFlush goes on once the logs that flush.messages made due are synced,
-// which Kafka does within the append.
-func (d *dataLane) afterFlush(due []*storage.Log, then func()) {
+// flushDue is the log that the i-th partition of a request is to be synced in.
+type flushDue struct {
+	i   int
+	log *storage.Log
+}
+
+// afterFlush goes on once what is due is synced. A partition whose log could not
+// be gets KAFKA_STORAGE_ERROR: its batch is in the page cache, and may be gone after a restart.
+func (d *dataLane) afterFlush(delayed *replica.DelayedProduce, due []flushDue, then func()) {
 	left := len(due) + 1
-	done := func(err error) {
-		if err != nil {
-			d.StorageFailed(kafka.TopicPartition{}, err)
-		}
+	done := func() {
 		if left--; left == 0 {
 			then()
 		}
 	}
-	for _, log := range due {
-		log.Flush(done)
+	for _, f := range due {
+		f.log.Flush(func(err error) {
+			if err != nil {
+				status := &delayed.Partitions[f.i]
+				status.Code = kafka.KafkaStorageError
+				d.StorageFailed(status.TP, err)
+			}
+			done()
+		})
 	}
-	done(nil)
+	done()
 }
 
 // expireProduce ends the wait at the deadline. The timer of a request that was

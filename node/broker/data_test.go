@@ -11,6 +11,7 @@ import (
 	"tidemark/model/record"
 	"tidemark/node"
 	"tidemark/node/metadata"
+	"tidemark/node/replica"
 )
 
 // client is the connection on which the tests' requests come.
@@ -174,6 +175,24 @@ func TestDiskErrorIsAnsweredWithStorageErrorAndTakesTheNodeOffline(t *testing.T)
 	life.post(node.Data(0), node.Lifecycle, postedTo[offlinePost](b, node.Lifecycle)[0])
 	if life.exit == "" || life.exit == cleanExit {
 		t.Errorf("exit %q, want the disk's error", life.exit)
+	}
+}
+
+func TestFlushThatFailsIsAnsweredWithStorageErrorWhateverTheAcks(t *testing.T) {
+	for _, acks := range []int16{replica.AcksLeader, replica.AcksAll} {
+		c := newCluster(1)
+		c.topic(1, 1, 1)
+		c.commit(metadata.Config{ResourceType: metadata.TopicResource, ResourceName: "orders", Name: kafka.FlushMessages, Value: "1"})
+		b := dataBench(t, c.whole())
+		b.torn = true
+		b.post(node.Router, node.Data(0), producePost{Acks: acks, Parts: []producePart{{TP: orders(0), Batch: batchOf("a")}}})
+		answers := postedTo[producedPost](b, node.Router)
+		if len(answers) != 1 || answers[0].Results[0].Code != kafka.KafkaStorageError {
+			t.Errorf("acks=%d: answered %+v, want KAFKA_STORAGE_ERROR", acks, answers)
+		}
+		if failed := b.saw(event.StorageFailed); len(failed) != 1 || failed[0].Topic != "orders" {
+			t.Errorf("acks=%d: the directory failed as %v", acks, failed)
+		}
 	}
 }
 

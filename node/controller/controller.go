@@ -132,9 +132,6 @@ type result struct {
 	hows []how
 }
 
-// tooLarge: it must be one batch and cannot.
-func (r *result) tooLarge() bool { return r.atomic && len(r.records) > MaxBatchRecords }
-
 type how struct {
 	tp   kafka.TopicPartition
 	text string
@@ -168,7 +165,7 @@ func (c *Controller) write(r result, done func(kafka.ErrorCode)) {
 		c.waiting = append(c.waiting, deferred{offset: c.quorum.NextOffset() - 1, image: c.image, done: done})
 		return
 	}
-	if r.tooLarge() {
+	if r.atomic && len(r.records) > MaxBatchRecords {
 		done(kafka.UnknownServerError)
 		return
 	}

@@ -46,11 +46,9 @@ func (c *Controller) RegisterBroker(req RegistrationRequest, reply func(kafka.Er
 	} else {
 		clean := known && old.Epoch == req.PreviousEpoch
 		c.cleanUpAfter(req.BrokerID, clean, &r)
-	}
-	r.records = append(r.records, rec)
-	if rec.IncarnationID != old.IncarnationID && !r.tooLarge() {
 		c.alive.forget(req.BrokerID)
 	}
+	r.records = append(r.records, rec)
 	c.write(r, func(code kafka.ErrorCode) { reply(code, rec.BrokerEpoch) })
 }
 

@@ -34,6 +34,7 @@ type cluster struct {
 	addr  map[kafka.BrokerID]string
 	roles map[kafka.BrokerID]broker.Config
 	nodes map[kafka.BrokerID]*live.Node
+	tape  *live.Recorder // of brokers and controllers; nil records nothing
 	names []string // of the clients, by id from firstClient on
 
 	mu      sync.Mutex
@@ -124,17 +125,21 @@ func (c *cluster) add(id kafka.BrokerID, isBroker, isController bool) {
 func (c *cluster) boot(id kafka.BrokerID) *live.Node {
 	c.t.Helper()
 	cfg := c.roles[id]
+	cfg.Voters = nil
 	for v := kafka.BrokerID(0); v < firstClient; v++ {
 		if c.roles[v].Controller {
 			cfg.Voters = append(cfg.Voters, broker.Voter{ID: v, Addr: c.roles[v].ControllerAddr})
 		}
 	}
-	return c.run(broker.Lanes(cfg), filepath.Join(c.dir, strconv.Itoa(int(id))))
+	c.roles[id] = cfg
+	return c.run(broker.Lanes(cfg), live.Options{Dir: filepath.Join(c.dir, strconv.Itoa(int(id))), Record: c.tape,
+		Config: []byte(strconv.Itoa(int(id)))})
 }
 
-func (c *cluster) run(spec node.Spec, dir string) *live.Node {
+func (c *cluster) run(spec node.Spec, o live.Options) *live.Node {
 	c.t.Helper()
-	n, err := live.Start(spec, live.Options{Dir: dir, Emit: c.observe})
+	o.Emit = c.observe
+	n, err := live.Start(spec, o)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -244,7 +249,7 @@ func (c *cluster) carryOut(text string) {
 	c.names = append([]string{plan.AdminClient}, p.Clients()...)
 	for i, name := range c.names {
 		c.run(node.Spec{ID: firstClient + kafka.BrokerID(i), Lanes: []node.LaneSpec{{Lane: node.App,
-			Process: app.New(app.Config{Name: name, Bootstrap: bootstrap})}}}, "")
+			Process: app.New(app.Config{Name: name, Bootstrap: bootstrap})}}}, live.Options{})
 	}
 	for i := range p.Steps {
 		c.step(&p.Steps[i])

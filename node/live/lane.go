@@ -7,6 +7,7 @@ import (
 	"tidemark/disk"
 	"tidemark/model/kafka"
 	"tidemark/node"
+	"tidemark/node/live/recording"
 )
 
 // lane is one lane of the node. All but the mailbox belongs to its goroutine.
@@ -14,6 +15,8 @@ type lane struct {
 	n       *Node
 	id      node.Lane
 	process node.Process
+	env     node.Env        // what the process is given
+	tape    *recording.Tape // nil if nothing is recorded
 	box     mailbox
 	fs      disk.FS
 	timers  timers
@@ -37,6 +40,11 @@ func newLane(n *Node, s node.LaneSpec) *lane {
 			l.box.put(input{kind: synced, token: t, err: err})
 		})}
 	}
+	l.env = (*env)(l)
+	if n.record != nil {
+		l.tape = recording.NewTape(l.env)
+		l.env = l.tape
+	}
 	return l
 }
 
@@ -45,12 +53,15 @@ func newLane(n *Node, s node.LaneSpec) *lane {
 func (l *lane) run(before <-chan struct{}, after chan<- struct{}) {
 	l.wakeup = time.NewTimer(0)
 	defer l.wakeup.Stop()
+	defer l.stopTape()
 	<-before
 	func() {
 		defer close(after)
 		l.op()
 		l.now, l.wall = l.n.clock()
-		l.process.Start((*env)(l))
+		l.begin(recording.Start, input{})
+		l.process.Start(l.env)
+		l.finish()
 	}()
 	for {
 		in, ok := l.next()
@@ -97,6 +108,7 @@ func (l *lane) next() (input, bool) {
 
 // sleep waits for mail, death, or the next timer if one is set.
 func (l *lane) sleep(d time.Duration, set bool) {
+	l.writeTape(0)
 	var alarm <-chan time.Time
 	if set {
 		l.wakeup.Reset(d)
@@ -115,18 +127,24 @@ func (l *lane) step(in input) {
 	switch in.kind {
 	case received:
 		if l.knows(in.peer) {
+			l.begin(recording.Receive, in)
 			l.process.Receive(in.peer.id, in.message)
 		}
 	case disconnected:
 		if in.peer.id != 0 && !in.peer.over {
 			l.forget(in.peer)
+			l.begin(recording.Disconnected, in)
 			l.process.Disconnected(in.peer.id)
 		}
 	case posted:
+		l.begin(recording.Posted, in)
 		l.process.Posted(in.from, in.value)
 	case fired:
+		l.begin(recording.Fire, in)
 		l.process.Fire(in.timer)
 	case synced:
+		l.begin(recording.Synced, in)
 		l.process.Synced(in.token, in.err)
 	}
+	l.finish()
 }

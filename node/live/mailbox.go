@@ -24,6 +24,7 @@ type input struct {
 	from    node.Lane
 	peer    *peer
 	message *node.Message
+	frame   []byte // that the message was decoded from
 	value   any
 	timer   node.TimerID
 	token   disk.Token

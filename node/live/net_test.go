@@ -163,7 +163,7 @@ func TestInputOfAClosedConnectionThatIsInTheMailboxAlreadyIsVoid(t *testing.T) {
 	p.start = func() {
 		conn := p.env.Dial(refusing)
 		own := (*lane)(p.env.(*env)).peers[conn]
-		own.Received(metadata(1))
+		own.Received(metadata(1), nil)
 		own.Lost(nil)
 		(&peer{lane: own.lane}).Lost(nil) // went before its first request
 		p.env.Close(conn)

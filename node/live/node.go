@@ -15,6 +15,7 @@ import (
 	"tidemark/model/kafka"
 	"tidemark/net/tcp"
 	"tidemark/node"
+	"tidemark/node/live/recording"
 )
 
 // Options are what a node's life takes besides its lanes.
@@ -31,6 +32,11 @@ type Options struct {
 	Clock Clock
 	// Net bounds the connections.
 	Net tcp.Config
+	// Record takes everything that the lanes are given and do; nil records nothing.
+	Record *Recorder
+	// Config is what a replay needs to build the node's lanes again, in words of
+	// the caller's.
+	Config []byte
 }
 
 // Clock reads a node's monotonic clock, which begins near 0, and its wall clock
@@ -55,6 +61,9 @@ type Node struct {
 	net   *tcp.Host
 	lanes []*lane // by node.Lane; nil where the node has none
 
+	record *Recorder // nil records nothing
+	life   int       // of this node in the recording
+
 	dead    atomic.Bool
 	dying   chan struct{}
 	ending  sync.Once
@@ -70,7 +79,7 @@ type Node struct {
 // Start boots a node. The error is one line about its directory or an address
 // that it cannot listen at, and nothing of it is left then.
 func Start(spec node.Spec, o Options) (*Node, error) {
-	n := &Node{id: spec.ID, seed: o.Seed, clock: o.Clock, sink: o.Emit, net: tcp.New(o.Net),
+	n := &Node{id: spec.ID, seed: o.Seed, clock: o.Clock, sink: o.Emit, net: tcp.New(o.Net), record: o.Record,
 		dying: make(chan struct{}), done: make(chan struct{})}
 	if n.seed == 0 {
 		n.seed = entropy()
@@ -86,6 +95,12 @@ func Start(spec node.Spec, o Options) (*Node, error) {
 	}
 	for _, s := range spec.Listen {
 		if err := n.listen(s); err != nil {
+			n.release()
+			return nil, fmt.Errorf("start node %d: %w", n.id, err)
+		}
+	}
+	if n.record != nil {
+		if err := n.recordBoot(o.Config); err != nil {
 			n.release()
 			return nil, fmt.Errorf("start node %d: %w", n.id, err)
 		}
@@ -153,6 +168,9 @@ func (n *Node) boot(spec node.Spec) {
 		<-n.dying
 		n.net.Close()
 		running.Wait()
+		if n.record != nil {
+			n.record.write(recording.Chunk{Kind: recording.EndChunk, Node: n.life, Name: n.epitaph})
+		}
 		n.release()
 		e := event.New(event.Died)
 		e.Text = n.epitaph

@@ -19,8 +19,8 @@ type peer struct {
 }
 
 // Received implements tcp.Handler.
-func (p *peer) Received(m *node.Message) {
-	p.lane.box.put(input{kind: received, peer: p, message: m})
+func (p *peer) Received(m *node.Message, frame []byte) {
+	p.lane.box.put(input{kind: received, peer: p, message: m, frame: frame})
 }
 
 // Lost implements tcp.Handler. That a connection broke for what was on it is

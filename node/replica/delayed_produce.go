@@ -16,17 +16,27 @@ type ProduceStatus struct {
 
 // DelayedProduce is a produce request with acks=all that was appended and waits
 // to be committed.
+//
+//	append ── WatchProduce ──▶ may fail ── TryProduce ──▶ may succeed ──▶ Done
+//	                           the fsync of flush.messages
+//
+// Kafka fsyncs under the lock that a change of leader takes too, so there none
+// falls between append and watch. Here it may, and this broker may lead again when
+// the fsync is done, with a log that was cut and has grown past the batch's offset:
+// so the wait begins with the append, and the loss ends it.
 type DelayedProduce struct {
 	Partitions []ProduceStatus
 	// Done is called once, with every Code final.
 	Done func([]ProduceStatus)
 
 	pending int
+	flushed bool // the fsync is done, if one was due
+	done    bool
 }
 
-// TryProduceElseWatch completes d if it can; otherwise d waits, and the caller
-// sets a timer of the request's timeout that calls ExpireProduce.
-func (g *Purgatory) TryProduceElseWatch(d *DelayedProduce) (done bool) {
+// WatchProduce lets d wait from the callback of the append on. Until TryProduce
+// nothing is answered but failures.
+func (g *Purgatory) WatchProduce(d *DelayedProduce) {
 	for i := range d.Partitions {
 		if s := &d.Partitions[i]; s.Code == kafka.None {
 			s.pending = true
@@ -34,8 +44,15 @@ func (g *Purgatory) TryProduceElseWatch(d *DelayedProduce) (done bool) {
 			g.watch(s.TP, d)
 		}
 	}
-	d.check(g)
-	return d.pending == 0
+}
+
+// TryProduce completes d if it can, now that what it appended is as durable as
+// the topic wants; otherwise d waits on, and the caller sets a timer of the
+// request's timeout that calls ExpireProduce.
+func (g *Purgatory) TryProduce(d *DelayedProduce) (done bool) {
+	d.flushed = true
+	d.tryComplete(g)
+	return d.done
 }
 
 // ExpireProduce answers what was not committed in time: the outcome is unknown.
@@ -45,11 +62,11 @@ func (g *Purgatory) ExpireProduce(d *DelayedProduce) {
 			d.settle(g, s, kafka.RequestTimedOut)
 		}
 	}
-	d.Done(d.Partitions)
+	d.answer()
 }
 
 func (d *DelayedProduce) tryComplete(g *Purgatory) {
-	if d.pending > 0 {
+	if !d.done {
 		d.check(g)
 	}
 }
@@ -65,13 +82,18 @@ func (d *DelayedProduce) check(g *Purgatory) {
 		p, code := g.lookup(s.TP)
 		if p == nil {
 			d.settle(g, s, code)
-		} else if done, code := p.committed(s.Required); done {
+		} else if done, code := p.committed(s.Required); done && (d.flushed || code != kafka.None) {
 			d.settle(g, s, code)
 		}
 	}
 	if d.pending == 0 {
-		d.Done(d.Partitions)
+		d.answer()
 	}
+}
+
+func (d *DelayedProduce) answer() {
+	d.done = true
+	d.Done(d.Partitions)
 }
 
 func (d *DelayedProduce) settle(g *Purgatory, s *ProduceStatus, code kafka.ErrorCode) {

@@ -269,7 +269,7 @@ func TestPurgatoryTriesAllPartitionsThatChangedInACallback(t *testing.T) {
 	})
 	var answered []kafka.TopicPartition
 	for _, tp := range []kafka.TopicPartition{p0, p1} {
-		g.TryProduceElseWatch(&DelayedProduce{Partitions: []ProduceStatus{{TP: tp, Required: 1}},
+		g.WatchProduce(&DelayedProduce{Partitions: []ProduceStatus{{TP: tp, Required: 1}},
 			Done: func(s []ProduceStatus) { answered = append(answered, s[0].TP) }})
 	}
 	hosted = false

@@ -79,6 +79,8 @@ func (p *Partition) logAppendTime(now kafka.Timestamp) kafka.Timestamp {
 // unknown: the records are in the leader's log.
 func (p *Partition) committed(required kafka.Offset) (done bool, code kafka.ErrorCode) {
 	switch {
+	case p.log.Failed() != nil:
+		return true, kafka.KafkaStorageError
 	case !p.IsLeader():
 		return true, kafka.NotLeaderOrFollower
 	case p.highWatermark < required:

@@ -18,12 +18,20 @@ type waiting struct {
 
 func (k *cluster) produceAll() *waiting {
 	k.t.Helper()
+	w := k.appendAll()
+	k.at(A).purgatory.TryProduce(w.delayed)
+	k.at(A).purgatory.Complete()
+	return w
+}
+
+// appendAll is produceAll while the fsync of the append lasts.
+func (k *cluster) appendAll() *waiting {
+	k.t.Helper()
 	r, code := k.at(A).p.AppendAsLeader(k.batch(), AcksAll)
 	w := &waiting{k: k}
 	w.delayed = &DelayedProduce{Partitions: []ProduceStatus{{TP: testTP, Required: r.Last + 1, Result: r, Code: code}},
 		Done: func(s []ProduceStatus) { w.codes = append(w.codes, s[0].Code) }}
-	k.at(A).purgatory.TryProduceElseWatch(w.delayed)
-	k.at(A).purgatory.Complete()
+	k.at(A).purgatory.WatchProduce(w.delayed)
 	return w
 }
 
@@ -108,6 +116,36 @@ func TestAcksAllFailsWhenLeadershipIsLost(t *testing.T) {
 	w.want(kafka.NotLeaderOrFollower)
 }
 
+func TestAcksAllIsNotAnsweredByALaterLeadershipOfTheSameBroker(t *testing.T) {
+	k := replicated(t, 2, 1, rules.Current(), 1)
+	a := k.at(A)
+	w := k.appendAll() // and its fsync lasts
+	k.elect(B)
+	a.purgatory.Complete()
+	k.produce(B, 3)
+	k.fetch(A, 3)
+	k.elect(A)
+	k.fetch(B, 3)
+	if a.p.HighWatermark() < 2 || !a.p.IsLeader() {
+		t.Fatalf("A leads: %v, up to %d", a.p.IsLeader(), a.p.HighWatermark())
+	}
+	if !a.purgatory.TryProduce(w.delayed) {
+		t.Error("the request waits on")
+	}
+	w.want(kafka.NotLeaderOrFollower)
+}
+
+func TestAcksAllIsNoSuccessBeforeItsFsyncIsDone(t *testing.T) {
+	k := replicated(t, 2, 1, rules.Current(), 1)
+	a := k.at(A)
+	w := k.appendAll()
+	k.fetch(B, 3)
+	k.wantHW(A, 2)
+	w.want()
+	a.purgatory.TryProduce(w.delayed)
+	w.want(kafka.None)
+}
+
 func TestAcksAllTimesOutWithAnUnknownOutcome(t *testing.T) {
 	k := replicated(t, 2, 1, rules.Current(), 1)
 	w := k.produceAll()
@@ -133,10 +171,12 @@ func TestProduceIsAnsweredOnceAllItsPartitionsAre(t *testing.T) {
 	refused := kafka.TopicPartition{Topic: "orders", Partition: 2}
 	r, _ := a.p.AppendAsLeader(k.batch(), AcksAll)
 	var got []ProduceStatus
-	done := g.TryProduceElseWatch(&DelayedProduce{
+	d := &DelayedProduce{
 		Partitions: []ProduceStatus{{TP: testTP, Required: r.Last + 1}, {TP: other, Required: r.Last + 2},
 			{TP: refused, Code: kafka.MessageTooLarge}},
-		Done: func(s []ProduceStatus) { got = s }})
+		Done: func(s []ProduceStatus) { got = s }}
+	g.WatchProduce(d)
+	done := g.TryProduce(d)
 	k.fetch(B, 2)
 	if done || got != nil {
 		t.Fatalf("answered before the second partition is committed: %v", got)
