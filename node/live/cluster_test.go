@@ -35,7 +35,7 @@ type cluster struct {
 	roles map[kafka.BrokerID]broker.Config
 	nodes map[kafka.BrokerID]*live.Node
 	tape  *live.Recorder // of brokers and controllers; nil records nothing
-	names []string // of the clients, by id from firstClient on
+	names []string       // of the clients, by id from firstClient on
 
 	mu      sync.Mutex
 	changed *sync.Cond

@@ -17,9 +17,12 @@
 // that the lane closed. Mailboxes are unbounded, because a post must not block;
 // what fills them is bounded at the sockets.
 //
-// Everything that a lane can learn passes one of a few places, each a method of
-// lane or env: an input (next), the clocks (next), a draw (env.Rand), what a
-// file answers (laneFS, laneFile). A recording of a node is what they return.
+// Everything that a lane can learn comes with an input, its clocks (next), or as
+// an answer of env: a draw, what a file says. With Options.Record a tape of
+// package recording stands between process and env and writes down what passes,
+// one buffer for each lane. A lane writes its buffer to the file before it sleeps
+// and whenever the buffer is large, so that a kill -9 takes no more than the
+// callbacks that were running.
 //
 // Death is Kill, or a lane's Exit. From that instant no lane does anything more:
 // the next operation of a running callback does not return. Connections close,

@@ -15,7 +15,6 @@ import (
 	"tidemark/model/kafka"
 	"tidemark/net/tcp"
 	"tidemark/node"
-	"tidemark/node/live/recording"
 )
 
 // Options are what a node's life takes besides its lanes.
@@ -168,9 +167,7 @@ func (n *Node) boot(spec node.Spec) {
 		<-n.dying
 		n.net.Close()
 		running.Wait()
-		if n.record != nil {
-			n.record.write(recording.Chunk{Kind: recording.EndChunk, Node: n.life, Name: n.epitaph})
-		}
+		n.recordEnd()
 		n.release()
 		e := event.New(event.Died)
 		e.Text = n.epitaph

@@ -66,6 +66,18 @@ func (n *Node) recordBoot(config []byte) error {
 	return n.record.Err()
 }
 
+// recordEnd closes the life in the recording.
+func (n *Node) recordEnd() {
+	if n.record == nil {
+		return
+	}
+	c := recording.Chunk{Kind: recording.EndChunk, Node: n.life}
+	if n.reason != Killed {
+		c.Name = n.reason
+	}
+	n.record.write(c)
+}
+
 // recordDir writes a directory and everything below it.
 func (n *Node) recordDir(fs disk.FS, dir string) error {
 	names, err := fs.List(dir)

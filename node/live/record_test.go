@@ -114,11 +114,11 @@ func TestRecordedCluster(t *testing.T) {
 	})
 	t.Run("WithAnotherDrawShowsIt", func(t *testing.T) {
 		r, err := c.replay(forge(t, file, func(callback *recording.Callback) bool {
-			site := bytes.Index(callback.Steps, []byte("directory"))
-			if callback.Kind != recording.Start || site < 0 {
+			draw := bytes.Index(callback.Steps, []byte("topic id"))
+			if draw < 0 {
 				return false
 			}
-			callback.Steps[site+len("directory")+4] ^= 1
+			callback.Steps[draw+len("topic id")] ^= 1
 			return true
 		}))
 		if err != nil || r.Difference == nil {

@@ -87,4 +87,7 @@ func (e *env) Rand(string) uint64 {
 func (e *env) Emit(*event.Event) { (*lane)(e).op() }
 
 // Exit implements node.Env. It does not return.
-func (e *env) Exit(string) { panic(stop{}) }
+func (e *env) Exit(reason string) {
+	e.life.exits = append(e.life.exits, reason)
+	panic(stop{})
+}

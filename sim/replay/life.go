@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/disk"
@@ -20,7 +21,8 @@ type life struct {
 	seed    disk.FS // through which the directory is filled; nil once lanes run
 	lanes   []*lane // in the order of their Start
 	byID    [256]*lane
-	started int // lanes
+	started int      // lanes
+	exits   []string // reasons that lanes gave to Exit
 	ended   bool
 }
 
@@ -111,14 +113,18 @@ func (l *life) run() error {
 	return nil
 }
 
-// end closes a life that was recorded whole: nothing may be left of it.
-func (l *life) end() error {
+// end closes a life that was recorded whole: nothing may be left of it, and the
+// lane that ended it must have done so again.
+func (l *life) end(reason string) error {
 	l.ended = true
 	for _, n := range l.lanes {
 		if n.pending {
 			n.differ("delivers post "+fmt.Sprint(n.head.Ordinal)+" of "+n.head.From.String(), "nobody made it")
 			return nil
 		}
+	}
+	if reason != "" && !slices.Contains(l.exits, reason) {
+		l.p.result.Difference = &Difference{Node: l.id, Life: l.number, Recorded: fmt.Sprintf("the end %q", reason), Replayed: "no lane that ends it"}
 	}
 	*l = life{p: l.p, id: l.id, number: l.number, ended: true}
 	return nil

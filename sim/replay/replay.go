@@ -31,7 +31,7 @@ type Difference struct {
 	Node     kafka.BrokerID
 	Life     int // in the recording, from 1
 	Lane     node.Lane
-	Callback uint64 // of the lane, from 1
+	Callback uint64 // of the lane, from 1; 0 if it is about the end of the life
 	Input    recording.InputKind
 	Recorded string
 	Replayed string
@@ -39,6 +39,9 @@ type Difference struct {
 
 // String says it in one line.
 func (d *Difference) String() string {
+	if d.Callback == 0 {
+		return fmt.Sprintf("node %d (life %d of the recording): recorded %s; replayed %s", d.Node, d.Life, d.Recorded, d.Replayed)
+	}
 	return fmt.Sprintf("node %d (life %d of the recording), %v, callback %d (%v): recorded %s; replayed %s",
 		d.Node, d.Life, d.Lane, d.Callback, d.Input, d.Recorded, d.Replayed)
 }
@@ -99,7 +102,7 @@ func (p *replay) take(c recording.Chunk) error {
 	case recording.LaneChunk:
 		return l.feed(c.Lane, c.Data)
 	}
-	return l.end()
+	return l.end(c.Name)
 }
 
 func (p *replay) begin(c recording.Chunk) error {

@@ -35,7 +35,8 @@ const (
 	BytesChunk
 	// LaneChunk is a run of callbacks of one lane: Lane and Data.
 	LaneChunk
-	// EndChunk closes a life: Name says how it ended.
+	// EndChunk closes a life: Name is the reason that a lane gave to Exit, "" if it
+	// was killed.
 	EndChunk
 )
 
