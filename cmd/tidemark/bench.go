@@ -102,11 +102,11 @@ func benchSim(out io.Writer, asJSON bool) error {
 
 // measure runs a plan once to warm up and once for the figures.
 func measure(name string, p *plan.Plan) (benchRow, error) {
-	if _, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed}); err != nil {
+	if _, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed, NoEvents: true}); err != nil {
 		return benchRow{}, err
 	}
 	return clocked(name, func() (uint64, time.Duration, error) {
-		r, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed})
+		r, err := scenarios.Run(p, scenarios.Options{Seed: defaultSeed, NoEvents: true})
 		if err != nil {
 			return 0, 0, err
 		}

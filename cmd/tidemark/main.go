@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -55,6 +56,10 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return exit.status
 }
 
+// simulationGC is the GOGC of commands that simulate: a run's heap is small and
+// its garbage plenty, so memory is traded for time unless the user sets GOGC.
+const simulationGC = 400
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tidemark",
@@ -65,6 +70,11 @@ Kafka promises. The same seed gives the same run on every machine.
 
 Exit status: 0 pass or excused (of a story: the verdict that it declares),
 1 violation, 2 bad usage or input, 3 unknown.`,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if cmd.Name() != "serve" && os.Getenv("GOGC") == "" {
+				debug.SetGCPercent(simulationGC)
+			}
+		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
