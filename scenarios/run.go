@@ -43,6 +43,8 @@ type Result struct {
 	Simulated time.Duration
 	// Failure is the broken invariant that ended the run, nil if none did.
 	Failure *sim.Failure
+	// Failed is the wait or verify whose time ran out, nil if none did.
+	Failed *plan.Step
 }
 
 const (
@@ -82,7 +84,9 @@ func Run(p *plan.Plan, o Options) (*Result, error) {
 	if outcome.Failed == nil {
 		x.settle()
 	}
-	return x.finish(), nil
+	result := x.finish()
+	result.Failed = outcome.Failed
+	return result, nil
 }
 
 // brokerConfig is the configuration of all brokers, later settings over earlier

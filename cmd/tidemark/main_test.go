@@ -223,11 +223,12 @@ func TestFaultOfAScenarioFileIsOneLineWithFileAndNumberAndExitStatus2(t *testing
 	}
 }
 
-func TestWaitThatNeverHoldsIsUnknownAndNamesItsLine(t *testing.T) {
+func TestWaitThatNeverHoldsIsUnknownAndNamesItsFileAndLine(t *testing.T) {
 	name := writeScenario(t, myScenario+"wait hw 1 orders-0 >= 99 within 5s\n")
 	status, out, errText := command(t, "run", name)
-	if status != exitUnknown || !strings.Contains(out+errText, "line 13") {
-		t.Fatalf("exit status %d\n%s%s", status, out, errText)
+	want := "my.txt:13: wait hw 1 orders-0 >= 99 within 5s: its time ran out"
+	if status != exitUnknown || strings.Count(errText, "\n") != 1 || !strings.Contains(errText, want) {
+		t.Fatalf("exit status %d, stderr %q, want one line with %q\n%s", status, errText, want, out)
 	}
 }
 

@@ -170,7 +170,7 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 		return err
 	}
 	if len(given.Files) > 0 {
-		return verdictStatus(result.Report.Verdict)
+		return verdictStatus(l, result)
 	}
 	return judge(l, result)
 }
@@ -226,7 +226,7 @@ func createFile(name string, content []byte) error {
 func judge(l loaded, r *scenarios.Result) error {
 	want, declared := l.plan.Expected(r.Rules, l.with)
 	if !declared {
-		return verdictStatus(r.Report.Verdict)
+		return verdictStatus(l, r)
 	}
 	if asDeclared(want, r) {
 		return nil
@@ -256,12 +256,21 @@ func broken(r *scenarios.Result) []string {
 	return r.Report.Broken()
 }
 
-func verdictStatus(v checker.Verdict) error {
-	switch v {
+// verdictStatus is the exit status of a run that declares nothing; one that could
+// not be judged says in one line where it went astray.
+func verdictStatus(l loaded, r *scenarios.Result) error {
+	switch r.Report.Verdict {
 	case checker.Violation:
 		return &exitError{status: exitViolation}
 	case checker.Unknown:
-		return &exitError{status: exitUnknown}
+		return &exitError{exitUnknown, astray(l, r)}
 	}
 	return nil
+}
+
+func astray(l loaded, r *scenarios.Result) error {
+	if s := r.Failed; s != nil {
+		return &plan.Error{File: l.arg, Line: s.Line, Err: fmt.Errorf("%s: its time ran out", s)}
+	}
+	return fmt.Errorf("%s: %s", l.arg, strings.Join(r.Report.Unknown, "; "))
 }
