@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -48,7 +49,7 @@ func TestNothingAcknowledgedIsLostWhenTheLeaderIsKilled(t *testing.T) {
 	const topic = "orders"
 	createTopic(ctx, t, bootstrap, topic, 1)
 	admin := kadm.NewClient(client(t, bootstrap))
-	leader := awaitISR(ctx, t, admin, topic, 3).Partitions[0].Leader
+	awaitISR(ctx, t, admin, topic, 3)
 
 	c := client(t, bootstrap, append(reliable(ctx, t, bootstrap), kgo.ProducerBatchCompression(kgo.Lz4Compression()),
 		kgo.ProducerBatchMaxBytes(64<<10))...)
@@ -74,6 +75,7 @@ func TestNothingAcknowledgedIsLostWhenTheLeaderIsKilled(t *testing.T) {
 		done <- c.Flush(ctx)
 	}()
 	<-half
+	leader := awaitISR(ctx, t, admin, topic, 3).Partitions[0].Leader
 	brokers[leader].kill()
 	t.Logf("killed broker %d, the leader, after %d of %d records", leader, n/2, n)
 	if err := <-done; err != nil {
@@ -106,15 +108,8 @@ func TestNothingAcknowledgedIsLostWhenTheLeaderIsKilled(t *testing.T) {
 func readAll(ctx context.Context, t *testing.T, bootstrap []string, topic string, f func(*kgo.Record)) {
 	t.Helper()
 	c := client(t, bootstrap, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ends, err := kadm.NewClient(c).ListEndOffsets(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	end, _ := ends.Lookup(topic, 0)
-	if end.Err != nil {
-		t.Fatalf("end of %s: %v", topic, end.Err)
-	}
-	for next := int64(0); next < end.Offset; {
+	end := endOf(ctx, t, kadm.NewClient(c), topic)
+	for next := int64(0); next < end; {
 		fetches := c.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			t.Fatalf("%s at %d: %v", topic, next, err)
@@ -125,6 +120,25 @@ func readAll(ctx context.Context, t *testing.T, bootstrap []string, topic string
 		})
 	}
 	c.Close()
+}
+
+// endOf is where partition 0 of a topic ends, asked until a leader knows: a new one
+// does not before its high watermark is in its own epoch.
+func endOf(ctx context.Context, t *testing.T, admin *kadm.Client, topic string) int64 {
+	t.Helper()
+	for {
+		ends, err := admin.ListEndOffsets(ctx, topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, ok := ends.Lookup(topic, 0)
+		if ok && end.Err == nil {
+			return end.Offset
+		}
+		if !kerr.IsRetriable(end.Err) || ctx.Err() != nil {
+			t.Fatalf("end of %s: %v", topic, end.Err)
+		}
+	}
 }
 
 // TestClusterComesBackAfterEverythingWasKilledAtOnce kills everything at once.

@@ -166,13 +166,9 @@ func TestDeadHostLeavesNoGoroutineAndTellsNobody(t *testing.T) {
 			t.Error("a handler of the dead was called")
 		}
 	}
-	for range 1_000_000 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
+	for runtime.NumGoroutine() > before { // one that stays shows in the dump of -timeout
 		runtime.Gosched()
 	}
-	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }
 
 func TestListeningTwiceGivesOneClearLine(t *testing.T) {

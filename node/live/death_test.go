@@ -124,13 +124,9 @@ func TestKillInTheMiddleOfTrafficLeavesNothingBehind(t *testing.T) {
 		alive.Store(false)
 		client.Kill()
 	}
-	for range 1_000_000 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
+	for runtime.NumGoroutine() > before { // one that stays shows in the dump of -timeout
 		runtime.Gosched()
 	}
-	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }
 
 func TestSyncsComeBackToTheLane(t *testing.T) {

@@ -94,7 +94,7 @@ func TestDirectoriesOfAKilledClusterAreRecoveredOnRealAndOnSimulatedDisks(t *tes
 	for id := kafka.BrokerID(1); id <= 3; id++ {
 		c.add(id, true, false)
 	}
-	c.carryOut(failover)
+	c.failover()
 	for id := range c.nodes {
 		c.nodes[id].Kill()
 	}
