@@ -2,7 +2,7 @@
 GO ?= go
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint demo determinism golden interop bench fuzz
+.PHONY: help build test race lint demo determinism golden interop conformance crash bench fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,9 +34,16 @@ golden: ## rewrite the golden output of the stories
 interop: ## run franz-go, librdkafka and kcat against tidemark serve
 	@./.ci/interop 10000
 
-bench: ## benchmarks, then events per second of the simulator
+conformance: ## tidemark's files before Apache Kafka, and Kafka's before tidemark (JDK 17, Maven)
+	@./net/interop/apache/conformance.sh
+
+crash: ## crash every workload of up to three operations of the log engine everywhere, and a process on real files
+	$(GO) test ./node/storage -v -timeout 30m -run 'TestEveryCrashOfEveryShortWorkload$$|SIGKILL' -crash.depth 3 -kill.lives 60
+
+bench: ## benchmarks, then events per second of the simulator, then the log engine beside the machine
 	$(GO) test -run '^$$' -bench . ./...
 	$(GO) run ./cmd/tidemark bench sim
+	$(GO) run ./cmd/tidemark bench storage
 
 fuzz: ## fuzz every decoder for a minute each
 	@./.ci/fuzz 60s

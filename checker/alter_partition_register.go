@@ -107,7 +107,7 @@ func (a *alterPartitionRegister) judge(g *register) {
 		return
 	}
 	misfit := g.ops[found.misfit].Input.(registerOp)
-	a.broken = append(a.broken, Finding{Rule: a.name(), Verdict: Violation, Seq: misfit.seq, At: misfit.at, TP: g.tp, Offset: kafka.NoOffset, Last: kafka.NoOffset,
+	a.broken = append(a.broken, Finding{Rule: a.name(), Verdict: Violation, Seq: misfit.seq, At: misfit.at, Witness: []uint64{misfit.seq}, TP: g.tp, Offset: kafka.NoOffset, Last: kafka.NoOffset,
 		Node: misfit.node, Epoch: misfit.state.leader,
 		Text: fmt.Sprintf("%s: its ISR did not change by compare-and-set: %s", g.tp,
 			found.tell(len(g.ops), func(i int) string { return g.ops[i].Input.(registerOp).String() }))})

@@ -120,7 +120,7 @@ func TestAlterPartitionIsACompareAndSet(t *testing.T) {
 			propose 1 e0 p0 1,2
 			changed 1 e0 p1 1,2
 			answer 1 e0 p1 1,2`},
-		{"a partition epoch is given twice", "violation alter-partition-register", `
+		{"a partition epoch is given twice", "violation alter-partition-register+metadata-order", `
 			changed 1 e0 p1 1,2
 			changed 1 e0 p1 1,3`},
 		{"a controller dies with a commit that it told nobody of", "pass", `

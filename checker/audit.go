@@ -58,7 +58,7 @@ func (a *audit) observe(f *facts, e *event.Event, r *Report) {
 		a.checks++
 		if f.shrunk {
 			why := f.at.replica(e.Node).doom(e.End, e.Seq+1)
-			r.Findings = append(r.Findings, Finding{Rule: a.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: e.TP(),
+			r.Findings = append(r.Findings, Finding{Rule: a.name(), Verdict: Violation, Seq: e.Seq, At: e.At, Witness: []uint64{e.Seq}, TP: e.TP(),
 				Offset: e.End, Last: e.End, Node: e.Node, Epoch: e.Epoch, Text: fmt.Sprintf("%s: %s", e.TP(), why.Text)})
 		}
 	case event.Appended, event.Truncated, event.Recovered:
@@ -86,8 +86,9 @@ func (a *audit) close(f *facts, e *event.Event, r *Report) {
 	a.checks++
 	if p := f.partition(k.tp); p != nil {
 		if at, text := log.contradicts(e, p.replica(e.Node)); text != "" {
-			r.Findings = append(r.Findings, Finding{Rule: a.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: k.tp,
-				Offset: at, Last: at, Node: e.Node, Text: fmt.Sprintf("%s: broker %d %s", k.tp, e.Node, text)})
+			found := Finding{Rule: a.name(), Verdict: Violation, Seq: e.Seq, At: e.At, Witness: []uint64{e.Seq}, TP: k.tp,
+				Offset: at, Last: at, Node: e.Node, Text: fmt.Sprintf("%s: broker %d %s", k.tp, e.Node, text)}
+			r.Findings = append(r.Findings, found.excuse(f.damagedPremise(e.Node)))
 		}
 	}
 }
@@ -108,11 +109,14 @@ func (l *auditedLog) contradicts(e *event.Event, r *replica) (at kafka.Offset, t
 		return e.End, fmt.Sprintf("claims the high watermark %d; its segments end at %d", e.HighWatermark, e.End)
 	}
 	want, i := e.Offset, 0
+	missing := func() (kafka.Offset, string) {
+		return max(want, r.cleaned), fmt.Sprintf("has no record at offset %d in its segments, though they go on to %d", max(want, r.cleaned), e.End)
+	}
 	for _, rec := range l.records {
-		if rec.offset != want {
-			return want, fmt.Sprintf("has no record at offset %d in its segments, though they go on to %d", want, e.End)
+		if rec.offset != want && (rec.offset < want || rec.offset > r.cleaned) {
+			return missing()
 		}
-		want++
+		want = rec.offset + 1
 		for i < len(r.log.list) && r.log.list[i].end <= rec.offset {
 			i++
 		}
@@ -120,8 +124,8 @@ func (l *auditedLog) contradicts(e *event.Event, r *replica) (at kafka.Offset, t
 			return rec.offset, fmt.Sprintf("appended offset %d in epoch %d; its segments say epoch %d", rec.offset, r.log.list[i].epoch, rec.epoch)
 		}
 	}
-	if want != e.End {
-		return want, fmt.Sprintf("has no record at offset %d in its segments, though they go on to %d", want, e.End)
+	if want != e.End && e.End > r.cleaned {
+		return missing()
 	}
 	return kafka.NoOffset, ""
 }
@@ -141,8 +145,8 @@ func (a *audit) finish(f *facts, r *Report) {
 				continue
 			}
 			a.checks++
-			if at, ok := l.firstDifference(best); ok && !x.differs && !p.replica(best.node).differs && !p.pending(x, p.replica(best.node), at) {
-				r.Findings = append(r.Findings, Finding{Rule: (*logMatching).name(nil), Verdict: Violation, Seq: l.seq, At: l.at, TP: p.tp,
+			if at, ok := l.firstDifference(best, x.cleaned, p.replica(best.node).cleaned); ok && !x.differs && !p.replica(best.node).differs && !p.pending(x, p.replica(best.node), at) {
+				r.Findings = append(r.Findings, Finding{Rule: (*logMatching).name(nil), Verdict: Violation, Seq: l.seq, At: l.at, Witness: witnesses(best.seq, l.seq), TP: p.tp,
 					Offset: at, Last: at, Count: 1, Node: l.node, Epoch: x.role, Text: fmt.Sprintf("%s: brokers %d and %d hold different records at offset %d in their segments, below both high watermarks (%d and %d)",
 						p.tp, l.node, best.node, at, l.hw, best.hw)})
 			}
@@ -151,12 +155,20 @@ func (a *audit) finish(f *facts, r *Report) {
 }
 
 // firstDifference is the first offset below both claims at which the records
-// that both logs should hold differ.
-func (l *auditedLog) firstDifference(o *auditedLog) (kafka.Offset, bool) {
+// that both logs should hold differ. What lies below the offset up to which the
+// cleaner has passed over a log may be missing there.
+func (l *auditedLog) firstDifference(o *auditedLog, cleaned, otherCleaned kafka.Offset) (kafka.Offset, bool) {
 	a, b := l.from(max(l.first, o.first)), o.from(max(l.first, o.first))
-	for i := 0; i < len(a) && i < len(b) && a[i].offset < min(l.hw, o.hw); i++ {
-		if a[i] != b[i] {
-			return a[i].offset, true
+	for len(a) > 0 && len(b) > 0 && min(a[0].offset, b[0].offset) < min(l.hw, o.hw) {
+		switch x, y := a[0], b[0]; {
+		case x == y:
+			a, b = a[1:], b[1:]
+		case x.offset < y.offset && x.offset < otherCleaned:
+			a = a[1:]
+		case y.offset < x.offset && y.offset < cleaned:
+			b = b[1:]
+		default:
+			return min(x.offset, y.offset), true
 		}
 	}
 	return kafka.NoOffset, false

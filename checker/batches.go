@@ -13,16 +13,23 @@ type batch struct {
 	crc       uint64 // 0: not known
 	epoch     kafka.LeaderEpoch
 	known     bool
+	// cleaned: copied from a log that the cleaner had passed, so that it may lack
+	// records, all of them even, and have another checksum.
+	cleaned bool
 }
 
 // same reports whether two batches may be the same one. Where a checksum is
-// missing, the borders may be those of several batches reported as one.
+// missing, the borders may be those of several batches reported as one. A cleaned
+// batch keeps its place and its epoch.
 func (b *batch) same(o *batch) bool {
 	if !b.known || !o.known {
 		return true
 	}
 	if b.crc == 0 || o.crc == 0 {
 		return b.epoch == o.epoch
+	}
+	if b.cleaned || o.cleaned {
+		return b.epoch == o.epoch && b.base == o.base
 	}
 	return b.base == o.base && b.epoch == o.epoch && b.crc == o.crc
 }

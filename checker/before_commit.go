@@ -23,7 +23,7 @@ func (a *ackedBeforeCommit) observe(f *facts, e *event.Event, r *Report) {
 	}
 	a.checks++
 	if e.Offset >= p.truth.end {
-		r.Findings = append(r.Findings, Finding{Rule: a.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: p.tp,
+		r.Findings = append(r.Findings, Finding{Rule: a.name(), Verdict: Violation, Seq: e.Seq, At: e.At, Witness: []uint64{e.Seq}, TP: p.tp,
 			Offset: e.Offset, Last: e.Offset, Count: 1, Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: e.Client, Attempt: e.Attempt,
 			Text: fmt.Sprintf("%s: %s was acknowledged with acks=all at offset %d, and the high watermark was %d",
 				p.tp, f.history.what(e.Attempt), e.Offset, p.truth.end)}.excuse(p.excuseBetween(e.Offset, 0, e.Seq)))
@@ -47,7 +47,7 @@ func (b *readBeforeCommit) observe(f *facts, e *event.Event, r *Report) {
 	b.checks++
 	last := &e.Records[len(e.Records)-1]
 	if last.Offset >= p.truth.end {
-		r.Findings = append(r.Findings, Finding{Rule: b.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: p.tp,
+		r.Findings = append(r.Findings, Finding{Rule: b.name(), Verdict: Violation, Seq: e.Seq, At: e.At, Witness: []uint64{e.Seq}, TP: p.tp,
 			Offset: p.truth.end, Last: last.Offset, Count: int(last.Offset - p.truth.end + 1), Node: kafka.NoBroker, Epoch: kafka.NoEpoch,
 			Client: e.Client, Attempt: last.Attempt,
 			Text: fmt.Sprintf("%s: %s was given offset %d, and the high watermark was %d", p.tp, e.Client, last.Offset, p.truth.end),

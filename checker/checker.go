@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -13,13 +12,26 @@ import (
 type rule interface {
 	// name is how reports and expectations call the rule.
 	name() string
-	// observe judges one event; the facts have taken it in before.
-	observe(f *facts, e *event.Event, r *Report)
 	// finish judges what only the whole run can tell.
 	finish(f *facts, r *Report)
 	// count is how much the rule judged so far.
 	count() (checks int, due bool)
 }
+
+// observer is a rule that judges while the run goes on.
+type observer interface {
+	// observe judges one event; the facts have taken it in before.
+	observe(f *facts, e *event.Event, r *Report)
+}
+
+// selective is an observer that wants events of few kinds only; any other is
+// given all of them.
+type selective interface {
+	kinds() []event.Kind
+}
+
+// hygienic is a rule over the history itself: its checks judge nobody.
+type hygienic interface{ hygienic() }
 
 // tally counts a rule's checks and supplies what most rules do not need.
 type tally struct {
@@ -27,26 +39,61 @@ type tally struct {
 	due    bool // there was something to judge
 }
 
-func (t *tally) count() (int, bool)                    { return t.checks, t.due }
-func (t *tally) observe(*facts, *event.Event, *Report) {}
-func (t *tally) finish(*facts, *Report)                {}
+func (t *tally) count() (int, bool)     { return t.checks, t.due }
+func (t *tally) finish(*facts, *Report) {}
 
 // Checker judges a run while it goes on. Make one with New.
 type Checker struct {
-	facts  *facts
-	rules  []rule
-	report Report
+	facts     *facts
+	rules     []rule
+	observers [256][]observer // by kind of event, in the order of rules
+	report    Report
 }
 
 // New returns a checker of a run that did nothing yet.
 func New() *Checker {
-	return &Checker{facts: newFacts(), rules: []rule{
-		&logMatching{}, &leaderCompleteness{}, &hwMonotone{}, &oneLeaderPerEpoch{}, &audit{}, &invariant{}, &alterPartitionRegister{},
-		&ackedBeforeCommit{}, &readBeforeCommit{},
-		&lostWrite{}, &inconsistentOffsets{}, &failedWriteVisible{}, &readFromFuture{}, &realTimeInversion{}, &phantom{}, &corruptValue{}, &duplicate{},
-		&unexplainedGap{}, &pollOrder{rule: "poll-skip"}, &pollOrder{rule: "nonmonotonic-poll", back: true},
-		&checkerDisagreement{},
-	}}
+	c := &Checker{facts: newFacts()}
+	c.rules = slices.Concat(insideRules(), logRules(), txnRules(), []rule{&checkerDisagreement{}})
+	c.listen()
+	return c
+}
+
+// insideRules judge from inside the cluster.
+func insideRules() []rule {
+	return []rule{
+		&logMatching{}, &leaderCompleteness{}, &hwMonotone{}, &highWatermarkRule{}, &oneLeaderPerEpoch{}, &leaderInISR{}, &metadataOrder{},
+		&audit{}, &invariant{}, &alterPartitionRegister{}, &ackedBeforeCommit{}, &readBeforeCommit{}, &underReplicatedAck{}, &staleLeaderAck{},
+	}
+}
+
+// logRules judge single partitions from what clients asked and were told.
+func logRules() []rule {
+	return []rule{
+		&malformed{}, &ambiguousAttempt{},
+		&lostWrite{}, &inconsistentOffsets{}, &failedWriteVisible{}, &readFromFuture{}, &realTimeInversion{}, &ackOffsetWrong{}, &phantom{},
+		&corruptValue{}, &duplicate{}, &appDuplicate{}, &unexplainedGap{}, &vanishedRead{}, &unseen{}, &endOffsetRegression{}, &logStartRegression{},
+		&pollSkip{}, &pollSkip{within: true}, &nonmonotonicPoll{}, &nonmonotonicPoll{within: true}, &illegalReset{},
+		&producerOrder{}, &idempotenceBreak{}, &intSendSkip{}, &leaderEpochRegression{}, &readBeyondWatermark{},
+		&newestLost{}, &tombstoneEarly{}, &rewritten{}, &activeHeadTouched{}, &deletionOutsidePolicy{}, &kvView{},
+		&realtimeLag{}, &recovery{}, &stuckClient{},
+	}
+}
+
+// listen enters each observer under the kinds that it wants.
+func (c *Checker) listen() {
+	for _, r := range c.rules {
+		o, ok := r.(observer)
+		if !ok {
+			continue
+		}
+		wanted := event.Kinds()
+		if s, few := r.(selective); few {
+			wanted = s.kinds()
+		}
+		for _, k := range wanted {
+			c.observers[k] = append(c.observers[k], o)
+		}
+	}
 }
 
 // Check judges a whole trace.
@@ -61,8 +108,8 @@ func Check(events []event.Event) Report {
 // Observe takes the next event in. It keeps no reference to e or its lists.
 func (c *Checker) Observe(e *event.Event) {
 	c.facts.observe(e)
-	for _, r := range c.rules {
-		r.observe(c.facts, e, &c.report)
+	for _, o := range c.observers[e.Kind] {
+		o.observe(c.facts, e, &c.report)
 	}
 }
 
@@ -74,15 +121,16 @@ func (c *Checker) Report() Report {
 		rule.finish(c.facts, r)
 		checks, due := rule.count()
 		r.Checks = append(r.Checks, Count{Rule: rule.name(), Checks: checks, Due: due})
-		judged += checks
+		if _, hygiene := rule.(hygienic); !hygiene {
+			judged += checks
+		}
 	}
+	r.tellCounts()
 	if judged == 0 {
 		r.Unknown = append(r.Unknown, "vacuous: nothing in this run could be judged")
 	}
 	r.Unknown = append(r.Unknown, c.facts.unknown...)
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Offset, b.Offset))
-	})
+	r.findCauses()
 	r.judge()
 	return *r
 }

@@ -76,7 +76,7 @@ func TestClientHistoriesGetTheirVerdicts(t *testing.T) {
 			poll c 0-2 0=a 1=z`},
 		{"twin: nobody's sends are shown", "pass", `
 			poll c 0-2 0=a 1=z`},
-		{"an acknowledged record is skipped by every reader", "violation lost-write+unexplained-gap", `
+		{"an acknowledged record is skipped by every reader", "violation int-poll-skip+lost-write", `
 			send A a
 			ok A a@0
 			send A b
@@ -117,7 +117,7 @@ func TestClientHistoriesGetTheirVerdicts(t *testing.T) {
 			send B b acks=1
 			ok B b@0 acks=1
 			poll c 0-1 0=b drained`},
-		{"twin: a reader had seen it", "violation inconsistent-offsets", `
+		{"twin: a reader had seen it", "violation inconsistent-offsets+vanished-read", `
 			send A a acks=1
 			ok A a@0 acks=1
 			poll r 0-1 0=a
@@ -171,13 +171,13 @@ func TestClientHistoriesGetTheirVerdicts(t *testing.T) {
 			poll c 0-0
 			poll c 1-2 1=b drained
 			poll v 0-2 0=a 1=b drained`},
-		{"twin: the position was out of range", "pass", `
+		{"twin: after a seek over it", "pass", `
 			send A a
 			ok A a@0
 			send A b
 			ok A b@1
 			poll c 0-0
-			reset c 0-1 out-of-range
+			reset c 0-1 seek
 			poll c 1-2 1=b drained
 			poll v 0-2 0=a 1=b drained`},
 		{"a wait ran out of time", "unknown", `

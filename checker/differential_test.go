@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -237,10 +238,16 @@ var plainModel = porcupine.Model{
 	},
 }
 
+// How many random histories are judged twice: of a log, of a group's offsets.
+var (
+	logHistories    = flag.Int("histories", 100_000, "random histories of a log, judged by the sweep and by porcupine")
+	offsetHistories = flag.Int("registers", 12_000, "random histories of a committed offset, judged by the rule and by every order")
+)
+
 // The near-linear sweep and a search through all orders are two definitions of
 // one thing.
 func TestSweepAgreesWithPorcupineOnRandomHistories(t *testing.T) {
-	const histories = 100_000
+	histories := *logHistories
 	rng := rand.New(rand.NewPCG(1, 2))
 	var legal, torn, future, inverted int
 	for n := range histories {

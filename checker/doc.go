@@ -12,17 +12,32 @@
 //	excused    a promise was broken after its premise was: the finding says which
 //	unknown    the run cannot tell: a wait failed, or a rule had nothing to judge
 //
-// Two layers of facts feed the rules, and each rule is one file:
+// Facts feed the rules, and each rule is one file:
 //
-//	                    ┌─ history: sends, acks, polls ──▶ lost-write, inconsistent-offsets ...
-//	events ──▶ facts ───┤
-//	                    └─ lineage: what each replica    ─▶ LogMatching, LeaderCompleteness ...
-//	                       holds, batch by batch, and
-//	                       what was ever committed
+//	           ┌─ history: sends, acks, polls ─▶ index by offset ─▶ lost-write, inconsistent-offsets ...
+//	           ├─ sessions: positions of readers ─────────────────▶ poll-skip, nonmonotonic-poll ...
+//	events ────┼─ transactions, groups ───────────────────────────▶ torn-transaction, dual-ownership ...
+//	           └─ lineage: what each replica holds, ──────────────▶ LogMatching, LeaderCompleteness ...
+//	              what was ever committed, which premise broke
+//
+//	rule ──▶ what it found ──▶ contract: a violation, a note, or not to be decided
+//	                      ──▶ premises: a violation or excused
+//	                      ──▶ clocks:   did it take place in this order at all?
+//	                      ──▶ causes:   what explains what
 //
 // The history alone suffices for the rules over it. The lineage adds at which
 // event a lost record was doomed, and finds damage that no client has read yet.
-// Offsets give a partition's order, so these rules take near-linear time (order
-// says how). porcupine judges the order of small histories a second time, and
-// alone what has no order of its own, such as AlterPartition.
+// contract.go says in one table which finding is a broken promise under which
+// settings; evidence.go says what an error proves. The profile of a history may
+// tell besides Kafka's own keys:
+//
+//	history.world      closed (every producer is in the history) or open
+//	kafka.version      such as 3.9; unknown is taken for a recent one
+//	eligible.leader.replicas.version, transaction.version   features, 0 for off
+//	bound.lag.ms, bound.recovery.ms, bound.stuck.ms         what Kafka does not bound
+//
+// Offsets give a partition's order, so all this takes near-linear time (order
+// says how), a broken history no longer than a sound one. porcupine judges the
+// order of small histories a second time, and alone what has no order of its
+// own, such as AlterPartition.
 package checker

@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 
 	"tidemark/model/event"
+	"tidemark/model/kafka"
 )
 
 // duplicate: a send lies at one offset. An idempotent producer is promised it
@@ -13,7 +15,15 @@ type duplicate struct {
 	memory producerMemory
 }
 
+// mostRepeats is how many repeated records of a partition are looked at one by
+// one; what their leaders knew is found out for each.
+const mostRepeats = 1024
+
 func (*duplicate) name() string { return "duplicate" }
+
+func (*duplicate) kinds() []event.Kind {
+	return []event.Kind{event.Recovered, event.Truncated, event.Appended}
+}
 
 func (w *duplicate) observe(_ *facts, e *event.Event, _ *Report) { w.memory.observe(e) }
 
@@ -24,47 +34,74 @@ func (w *duplicate) finish(f *facts, r *Report) {
 }
 
 func (w *duplicate) partition(f *facts, rd *reading, r *Report) {
-	first := map[uint64]event.Record{}
-	reported := map[uint64]bool{}
-	var findings []Finding // of idempotent producers
-	var repeats []repeat
-	unpromised := 0
-	var example Finding
-	for i := range rd.polls {
-		p := &rd.polls[i]
-		for _, rec := range rd.records[p.lo:p.hi] {
-			s := f.history.sends[rec.Attempt]
-			if s == nil {
-				continue
-			}
+	x := rd.index(&f.history)
+	for i := range x.places {
+		if p := &x.places[i]; p.send != nil && p.first >= 0 {
 			w.checks++
-			old, seen := first[rec.Attempt]
-			if !seen {
-				first[rec.Attempt] = rec
-			}
-			if !seen || old.Offset == rec.Offset || reported[rec.Attempt] {
-				continue
-			}
-			reported[rec.Attempt] = true
-			x := f.history.sighting(w.name(), rd, p, rec, fmt.Sprintf("%s lies at offset %d too", s.what(), old.Offset))
-			if f.profile.idempotent(s.client) {
-				findings = append(findings, x)
-				repeats = append(repeats, repeat{s.client, old.Offset, rec.Offset})
-				continue
-			}
-			if unpromised++; unpromised == 1 {
-				example = x
+		}
+	}
+	if len(x.repeated) == 0 {
+		return
+	}
+	first := x.firstSeen()
+	told := map[*send]bool{}
+	var repeats []repeat
+	var again []*place
+	for i := range x.places {
+		p := &x.places[i]
+		if p.send == nil || p.first < 0 || told[p.send] || first[p.send] == nil || first[p.send] == p {
+			continue
+		}
+		told[p.send] = true
+		if len(again) == mostRepeats {
+			r.found(w.name(), rd.tp).Left++
+			continue
+		}
+		again = append(again, p)
+		repeats = append(repeats, repeat{p.send.client, first[p.send].offset, p.offset})
+	}
+	premises := w.memory.premises(&f.history, rd, repeats)
+	for i, p := range again {
+		if !r.full(w.name(), rd.tp) {
+			r.settle(f, w.twice(f, rd, first[p.send], p).excuse(cmp.Or(premises[i], f.lostCopy(rd.tp, first[p.send].offset, p.offset))), circumstances{client: p.send.client, session: p.send.session})
+		}
+	}
+}
+
+// lostCopy is the premise that was broken when a leader started without one of two
+// copies, "" if none did: what is written again then was there no more.
+func (f *facts) lostCopy(tp kafka.TopicPartition, a, b kafka.Offset) string {
+	p := f.partition(tp)
+	if p == nil {
+		return ""
+	}
+	for _, c := range p.cuts {
+		if c.premise != "" && (c.from <= a && a < c.to || c.from <= b && b < c.to) {
+			return c.premise
+		}
+	}
+	return ""
+}
+
+// firstSeen is the lowest place of each send that has several.
+func (x *logIndex) firstSeen() map[*send]*place {
+	first := map[*send]*place{}
+	for _, s := range x.repeated {
+		for i := x.find(s.seen); first[s] == nil; i++ {
+			if p := &x.places[i]; p.send == s && p.first >= 0 {
+				first[s] = p
 			}
 		}
 	}
-	for i, premise := range w.memory.premises(&f.history, rd, repeats) {
-		if premise != "" {
-			findings[i].Verdict, findings[i].Premise = Excused, premise
-		}
+	return first
+}
+
+func (*duplicate) twice(f *facts, rd *reading, a, b *place) Finding {
+	if rd.polls[b.first].seq < rd.polls[a.first].seq {
+		a, b = b, a
 	}
-	r.Findings = append(r.Findings, findings...)
-	if unpromised > 0 {
-		r.Notes = append(r.Notes, Note{w.name(), example.Seq, fmt.Sprintf("%s: %s written twice by a producer without idempotence, the first one %s at offset %d",
-			rd.tp, count(unpromised, "record"), f.history.what(example.Attempt), example.Offset)})
-	}
+	found := f.history.sighting("duplicate", rd, &rd.polls[b.first], rd.records[b.record],
+		fmt.Sprintf("%s lies at offset %d too", b.send.what(), a.offset))
+	found.Witness = []uint64{rd.polls[a.first].seq, rd.polls[b.first].seq}
+	return found
 }

@@ -13,12 +13,18 @@ import (
 type facts struct {
 	profile    profile
 	history    history
+	sessions   sessions
+	faults     faults
+	ended      stamp // the last event
+	txns       *txnIndex
+	groups     *groupIndex
 	partitions map[kafka.TopicPartition]*partition
 	order      []*partition
 	died       map[kafka.BrokerID]string // how a node's last life ended
-	starting   map[kafka.BrokerID]bool   // nodes that booted and are not registered yet
-	unknown    []string                  // why the run cannot be judged
-	last       *partition                // the one touched last: events come in runs
+	damaged    map[kafka.BrokerID]*damage
+	starting   map[kafka.BrokerID]bool // nodes that booted and are not registered yet
+	unknown    []string                // why the run cannot be judged
+	last       *partition              // the one touched last: events come in runs
 
 	// Of the present event. at is its partition, nil if it has none.
 	at         *partition
@@ -33,7 +39,7 @@ type facts struct {
 }
 
 func newFacts() *facts {
-	return &facts{profile: profile{map[scopedKey]string{}}, history: newHistory(),
+	return &facts{profile: profile{map[scopedKey]string{}}, history: newHistory(), sessions: newSessions(), txns: newTxnIndex(), groups: newGroupIndex(),
 		partitions: map[kafka.TopicPartition]*partition{}, died: map[kafka.BrokerID]string{}, starting: map[kafka.BrokerID]bool{}}
 }
 
@@ -70,10 +76,20 @@ func (f *facts) sorted() []*partition {
 
 func (f *facts) observe(e *event.Event) {
 	f.at, f.cut, f.compared, f.mismatches, f.zombie = nil, nil, 0, f.mismatches[:0], kafka.NoOffset
-	f.shrunk = false
+	f.shrunk, f.ended = false, stampOf(e)
+	f.faults.observe(e)
 	switch e.Kind {
-	case event.SendInvoke, event.SendOK, event.SendFail, event.SendUnknown, event.PollOK, event.PositionReset:
+	case event.PollOK, event.PositionReset, event.Assigned, event.Revoked, event.Lost, event.TruncationDetected, event.ClientCrashed:
+		f.sessions.observe(e)
+	}
+	switch e.Kind {
+	case event.SendInvoke, event.SendOK, event.SendFail, event.SendUnknown, event.PollOK, event.PositionReset, event.PollInvoke:
 		f.history.observe(f, e)
+	case event.LogStartMoved, event.Cleaned, event.ListOffsetsInvoke, event.ListOffsetsOK, event.ListOffsetsFail:
+		f.history.observeLog(f, e)
+		if p := f.partition(e.TP()); p != nil && e.Kind == event.Cleaned {
+			p.cleaned(e)
+		}
 	case event.Profile:
 		f.profile.observe(e)
 	case event.WaitFailed:
@@ -84,12 +100,18 @@ func (f *facts) observe(e *event.Event) {
 		f.starting[e.Peer] = false
 	case event.Died:
 		f.nodeDied(e)
+	case event.Fault:
+		f.diskFault(e)
 	case event.Elected:
 		f.touch(e.TP()).elected(e)
 	case event.BecameLeader, event.BecameFollower, event.Appended, event.HighWatermarkMoved, event.Truncated,
 		event.Recovered, event.ISRChanged:
 		f.lineage(f.touch(e.TP()), e)
+	case event.ISRApplied:
+		f.touch(e.TP()).replica(e.Node).isr = slices.Clone(e.ISR)
 	}
+	f.txns.observe(f, e)
+	f.groups.observe(f, e)
 }
 
 func (f *facts) nodeDied(e *event.Event) {
@@ -97,6 +119,7 @@ func (f *facts) nodeDied(e *event.Event) {
 	if len(e.Text) < 4 || e.Text[:4] != "wipe" {
 		return
 	}
+	f.replaced(e.Node)
 	for _, p := range f.order {
 		for _, r := range p.replicas {
 			if r.node == e.Node {
@@ -115,9 +138,11 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 		return
 	}
 	r := p.replica(e.Node)
+	r.damaged = f.damaged[e.Node] != nil
 	switch e.Kind {
 	case event.BecameLeader:
 		f.shrunk = r.agreeOnEnd(e, f.died[e.Node])
+		r.isr = slices.Clone(e.ISR)
 		r.idle = f.starting[e.Node] || p.superseded(e.Epoch)
 		if r.role = e.Epoch; !r.idle {
 			f.lead(p, r, e, e.HighWatermark)
@@ -129,7 +154,7 @@ func (f *facts) lineage(p *partition, e *event.Event) {
 		if r.idle && e.Text == "leader" {
 			f.lead(p, r, e, r.hw)
 		}
-		r.append(e, &p.truth)
+		r.append(e, &p.truth, p.cleanedUpTo())
 		if r.stale > 0 && r.role >= p.epoch {
 			r.rejoin()
 		}

@@ -6,23 +6,27 @@ import (
 	"tidemark/model/event"
 )
 
-// failedWriteVisible: a record whose send failed for certain is never read.
+// failedWriteVisible: a record whose send failed for certain is never read. What
+// is certain, the table of errors says.
 type failedWriteVisible struct{ tally }
 
 func (*failedWriteVisible) name() string { return "failed-write-visible" }
 
 func (w *failedWriteVisible) finish(f *facts, r *Report) {
-	f.history.each(func(rd *reading, p *poll, rec event.Record) {
-		s := f.history.sends[rec.Attempt]
-		if s == nil || s.outcome != event.SendFail {
-			return
-		}
-		r.Findings = append(r.Findings, f.history.sighting(w.name(), rd, p, rec,
-			fmt.Sprintf("%s failed for certain (event %d)", s.what(), s.done)))
-	})
-	for _, s := range f.history.order {
-		if s.outcome == event.SendFail {
-			w.checks++
+	if w.checks = f.history.failed; w.checks == 0 {
+		return
+	}
+	for _, rd := range f.history.sorted() {
+		x := rd.index(&f.history)
+		for i := range x.places {
+			p := &x.places[i]
+			if s := p.send; s == nil || s.outcome != event.SendFail || p.first < 0 || r.full(w.name(), rd.tp) {
+				continue
+			}
+			found := f.history.sighting(w.name(), rd, &rd.polls[p.first], rd.records[p.record],
+				fmt.Sprintf("%s failed for certain (event %d)", p.send.what(), p.send.done))
+			found.Witness = []uint64{p.send.done, found.Seq}
+			r.settle(f, found, circumstances{client: p.send.client, code: p.send.code})
 		}
 	}
 }
@@ -30,6 +34,6 @@ func (w *failedWriteVisible) finish(f *facts, r *Report) {
 // sighting is a finding about one record that was read.
 func (h *history) sighting(rule string, rd *reading, p *poll, rec event.Record, why string) Finding {
 	return Finding{Rule: rule, Verdict: Violation, Seq: p.seq, At: p.at, TP: rd.tp, Offset: rec.Offset, Last: rec.Offset, Count: 1,
-		Node: -1, Epoch: rec.Epoch, Client: p.client, Attempt: rec.Attempt,
+		Node: -1, Epoch: rec.Epoch, Client: p.client, Attempt: rec.Attempt, Witness: []uint64{p.seq},
 		Text: fmt.Sprintf("%s: %s read %s at offset %d (event %d): %s", rd.tp, p.client, h.what(rec.Attempt), rec.Offset, p.seq, why)}
 }

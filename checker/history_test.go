@@ -23,7 +23,7 @@ import (
 //	append NODE eN BASE-END LETTERS            hw NODE FROM-TO ROLE
 //	cut NODE FROM-TO REASON                    died NODE HOW
 //	recovered NODE end=N                       invariant NODE TEXT
-//	audit NODE hw=N 0=a/e1 1=b/e1 [unreadable]
+//	audit NODE hw=N 0=a/e1 1=b/e1 [unreadable] fault NODE TEXT
 func history(t testing.TB, text string) []event.Event {
 	t.Helper()
 	var events []event.Event
@@ -45,7 +45,7 @@ var lineKinds = map[string]event.Kind{"send": event.SendInvoke, "ok": event.Send
 	"poll": event.PollOK, "reset": event.PositionReset, "profile": event.Profile, "wait-failed": event.WaitFailed,
 	"elect": event.Elected, "isr": event.ISRChanged, "lead": event.BecameLeader, "follow": event.BecameFollower,
 	"append": event.Appended, "hw": event.HighWatermarkMoved, "cut": event.Truncated, "died": event.Died, "boot": event.Boot, "registered": event.Registered,
-	"recovered": event.Recovered, "invariant": event.Invariant, "audit": event.AuditReplica}
+	"recovered": event.Recovered, "invariant": event.Invariant, "audit": event.AuditReplica, "fault": event.Fault}
 
 func parseLine(t testing.TB, w []string) []event.Event {
 	t.Helper()

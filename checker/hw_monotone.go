@@ -36,7 +36,7 @@ func (h *hwMonotone) observe(f *facts, e *event.Event, r *Report) {
 
 func (h *hwMonotone) fell(p *partition, c *cut) Finding {
 	x := Finding{Rule: h.name(), Verdict: Violation, Seq: c.Seq, At: c.At, TP: p.tp, Offset: c.logEnd, Last: c.to - 1,
-		Count: int(c.to - c.logEnd), Node: c.Node, Epoch: c.epoch, Lost: c.doom, Sealed: c.Moment}
+		Count: int(c.to - c.logEnd), Node: c.Node, Epoch: c.epoch, Lost: c.doom, Sealed: c.Moment, Witness: witnesses(c.by.Seq, c.Seq)}
 	x.Text = fmt.Sprintf("%s: the high watermark fell from %d to at most %d: the log of broker %d, leader of epoch %d, ends there",
 		p.tp, c.to, c.logEnd, c.Node, c.epoch)
 	return x.excuse(c.premise)
@@ -45,6 +45,6 @@ func (h *hwMonotone) fell(p *partition, c *cut) Finding {
 func (h *hwMonotone) tookBack(p *partition, e *event.Event, from, to kafka.Offset, how string) Finding {
 	epoch := p.replica(e.Node).leading
 	return Finding{Rule: h.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: p.tp, Offset: to, Last: from - 1,
-		Count: int(from - to), Node: e.Node, Epoch: epoch, Lost: Moment{e.Seq, e.At, e.Node, ""},
+		Count: int(from - to), Node: e.Node, Epoch: epoch, Lost: Moment{e.Seq, e.At, e.Node, ""}, Witness: witnesses(e.Seq),
 		Text: fmt.Sprintf("%s: the high watermark fell from %d to %d: broker %d, leader of epoch %d, %s", p.tp, from, to, e.Node, epoch, how)}
 }

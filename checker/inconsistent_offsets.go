@@ -1,100 +1,99 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"tidemark/model/kafka"
 )
 
-// inconsistentOffsets: an offset has one value. What a consumer was given and
-// what a producer was told with acks=all are both proofs; an acknowledgement
+// inconsistentOffsets: an offset has one value for everybody. An
+// acknowledgement with acks=all and a read are proofs of a value; an acknowledgement
 // with acks=1 is none, because the record was never committed.
 type inconsistentOffsets struct{ tally }
 
 func (*inconsistentOffsets) name() string { return "inconsistent-offsets" }
 
-// proof is one statement that a value lies at an offset.
-type proof struct {
-	offset        kafka.Offset
-	seq           uint64
-	at            int64
-	attempt, hash uint64
-	client        string
-	acked         bool
-}
-
-func (a *proof) contradicts(b *proof) bool {
-	if a.attempt != 0 && b.attempt != 0 {
-		return a.attempt != b.attempt
+// tellProof says what proved a place first.
+func (h *history) tellProof(rd *reading, p *place) string {
+	if reader := rd.reader(p); reader != "" {
+		what := h.what(p.attempt)
+		if p.control != 0 {
+			what = "a control record"
+		}
+		return fmt.Sprintf("%s read %s there (event %d)", reader, what, p.proof)
 	}
-	return a.hash != b.hash
-}
-
-// tell says what a proof proves.
-func (h *history) tell(a *proof) string {
-	if a.acked {
-		return fmt.Sprintf("%s was acknowledged there (event %d)", h.what(a.attempt), a.seq)
-	}
-	return fmt.Sprintf("%s read %s there (event %d)", a.client, h.what(a.attempt), a.seq)
+	return fmt.Sprintf("%s was acknowledged there (event %d)", h.what(p.attempt), p.proof)
 }
 
 func (c *inconsistentOffsets) finish(f *facts, r *Report) {
 	for _, rd := range f.history.sorted() {
-		proofs := rd.proofs()
+		x := rd.index(&f.history)
 		var group []Finding
-		for i := 1; i < len(proofs); i++ {
-			if proofs[i].offset != proofs[i-1].offset {
+		for i := range x.places {
+			p := &x.places[i]
+			if p.end || i > 0 && x.places[i-1].offset == p.offset {
 				continue
 			}
-			c.checks++
-			if proofs[i].contradicts(&proofs[i-1]) {
-				group = appendGrouped(group, c.conflict(f, rd.tp, &proofs[i-1], &proofs[i]))
-				for i+1 < len(proofs) && proofs[i+1].offset == proofs[i].offset {
-					i++ // one finding for an offset
+			if p.acked && p.first >= 0 || p.first != p.last {
+				c.checks++
+			}
+			if a, b := x.rivals(i); b != nil {
+				c.checks++
+				if len(group) < mostFindings {
+					group = appendGrouped(group, c.conflict(f, rd, a, b))
+				} else {
+					r.found(c.name(), rd.tp).Left++
 				}
 			}
 		}
-		r.Findings = append(r.Findings, group...)
+		for _, x := range group {
+			r.settle(f, x, circumstances{client: x.Client, acks: -1})
+		}
 	}
 }
 
-// proofs are sorted by offset, then by event.
-func (rd *reading) proofs() []proof {
-	ps := make([]proof, 0, len(rd.records)+len(rd.acked))
-	for i := range rd.polls {
-		p := &rd.polls[i]
-		for _, rec := range rd.records[p.lo:p.hi] {
-			ps = append(ps, proof{rec.Offset, p.seq, p.at, rec.Attempt, rec.Hash, p.client, false})
+// rivals are the two records at the offset of place i that were proven first;
+// b is nil if there is one only.
+func (x *logIndex) rivals(i int) (a, b *place) {
+	for k := i; k < len(x.places) && x.places[k].offset == x.places[i].offset && !x.places[k].end; k++ {
+		switch p := &x.places[k]; {
+		case a == nil:
+			a = p
+		case p.proof < a.proof:
+			a, b = p, a
+		case b == nil || p.proof < b.proof:
+			b = p
 		}
 	}
-	for _, s := range rd.acked {
-		if s.promised() {
-			ps = append(ps, proof{s.offset, s.done, s.doneAt, s.attempt, s.hash, s.client, true})
-		}
-	}
-	slices.SortStableFunc(ps, func(a, b proof) int { return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.seq, b.seq)) })
-	return ps
+	return a, b
 }
 
-func (c *inconsistentOffsets) conflict(f *facts, tp kafka.TopicPartition, a, b *proof) Finding {
-	x := Finding{Rule: c.name(), Verdict: Violation, Seq: b.seq, At: b.at, TP: tp, Offset: a.offset, Last: a.offset, Count: 1,
-		Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: a.client, Attempt: a.attempt,
-		Text: fmt.Sprintf("%s: offset %d has two values: %s, and %s", tp, a.offset, f.history.tell(a), f.history.tell(b))}
-	if a.acked {
-		x.Acked = Moment{a.seq, a.at, kafka.NoBroker, f.history.tell(a)}
+func (c *inconsistentOffsets) conflict(f *facts, rd *reading, a, b *place) Finding {
+	at := rd.provenAt(b)
+	x := Finding{Rule: c.name(), Verdict: Violation, Seq: b.proof, At: at.at, TP: rd.tp, Offset: a.offset, Last: a.offset, Count: 1,
+		Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: rd.whose(a), Attempt: a.attempt, Witness: []uint64{a.proof, b.proof},
+		Text: fmt.Sprintf("%s: offset %d has two values: %s, and %s", rd.tp, a.offset, f.history.tellProof(rd, a), f.history.tellProof(rd, b))}
+	if s := a.send; s != nil && a.acked {
+		x.Acked = Moment{s.done, s.doneAt, kafka.NoBroker, fmt.Sprintf("%s was acknowledged there (event %d)", s.what(), s.done)}
 	}
-	if p := f.partition(tp); p != nil {
-		return x.excuse(p.excuseBetween(a.offset, f.history.begun(a), b.seq))
+	if p := f.partition(rd.tp); p != nil {
+		return x.excuse(p.excuseBetween(a.offset, a.begun(), b.proof))
 	}
 	return x
 }
 
-// begun is the event from which on a proof's record may have been in the log.
-func (h *history) begun(a *proof) uint64 {
-	if s := h.sends[a.attempt]; s != nil {
-		return min(s.invoked, a.seq)
+// whose is the client that had the first proof of a place.
+func (rd *reading) whose(p *place) string {
+	if reader := rd.reader(p); reader != "" {
+		return reader
 	}
-	return a.seq
+	return p.send.client
+}
+
+// begun is the event from which on a record may have been in the log.
+func (p *place) begun() uint64 {
+	if p.send != nil {
+		return min(p.send.invoked, p.proof)
+	}
+	return p.proof
 }

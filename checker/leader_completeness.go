@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
@@ -27,7 +28,7 @@ func (l *leaderCompleteness) observe(f *facts, e *event.Event, r *Report) {
 
 func (l *leaderCompleteness) incomplete(p *partition, c *cut) Finding {
 	x := Finding{Rule: l.name(), Verdict: Violation, Seq: c.Seq, At: c.At, TP: p.tp, Offset: c.from, Last: c.to - 1,
-		Count: int(c.to - c.from), Node: c.Node, Epoch: c.epoch, Lost: c.doom, Sealed: c.Moment}
+		Count: int(c.to - c.from), Node: c.Node, Epoch: c.epoch, Lost: c.doom, Sealed: c.Moment, Witness: witnesses(c.by.Seq, c.doom.Seq, c.Seq)}
 	what := "without committed"
 	if c.logEnd > c.from {
 		what = "with other records than the committed"
@@ -45,7 +46,7 @@ func (l *leaderCompleteness) incomplete(p *partition, c *cut) Finding {
 func (l *leaderCompleteness) committedBehind(p *partition, e *event.Event, at kafka.Offset) Finding {
 	old := p.replica(e.Node)
 	x := Finding{Rule: l.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: p.tp, Offset: at, Last: e.HighWatermark - 1,
-		Count: int(e.HighWatermark - at), Node: e.Node, Epoch: old.leading, Lost: Moment{e.Seq, e.At, e.Node, ""}}
+		Count: int(e.HighWatermark - at), Node: e.Node, Epoch: old.leading, Lost: Moment{e.Seq, e.At, e.Node, ""}, Witness: witnesses(e.Seq)}
 	x.Text = fmt.Sprintf("%s: broker %d, still leading in epoch %d, committed %s, which broker %d, leader of epoch %d, does not hold",
 		p.tp, e.Node, old.leading, nth(int64(at), int64(e.HighWatermark)-1), p.leader.node, p.epoch)
 	if l := p.uncleanSince(old.leading, p.epoch); l != nil {
@@ -60,4 +61,14 @@ func (x Finding) excuse(premise string) Finding {
 		x.Verdict, x.Premise = Excused, premise
 	}
 	return x
+}
+
+// witnesses puts event numbers in order; 0 is none.
+func witnesses(seqs ...uint64) []uint64 {
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	if len(seqs) > 0 && seqs[0] == 0 {
+		seqs = seqs[1:]
+	}
+	return seqs
 }

@@ -27,6 +27,7 @@ type partition struct {
 	leader    *replica
 	elections []election
 	isr       []kafka.BrokerID
+	sizes     []isrSize  // of the ISR, as the controller committed it
 	replicas  []*replica // by node
 	cuts      []*cut
 }
@@ -36,6 +37,13 @@ type commit struct {
 	Moment
 	end   kafka.Offset
 	epoch kafka.LeaderEpoch
+	isr   int // its size as the leader knew it, 0 for not known
+}
+
+// isrSize is the size of the ISR from an event on.
+type isrSize struct {
+	seq  uint64
+	size int
 }
 
 // election is what the controller decided.
@@ -80,10 +88,28 @@ func (p *partition) replica(node kafka.BrokerID) *replica {
 	return p.replicas[i]
 }
 
+// cleaned takes a pass of the cleaner in: of one replica, or of all.
+func (p *partition) cleaned(e *event.Event) {
+	for _, r := range p.replicas {
+		if r.node == e.Node || e.Node == kafka.NoBroker {
+			r.cleaned = max(r.cleaned, min(e.End, r.log.end))
+		}
+	}
+}
+
+// cleanedUpTo is where the cleaner has been on any replica; each cleans for itself.
+func (p *partition) cleanedUpTo() kafka.Offset {
+	upTo := kafka.Offset(0)
+	for _, r := range p.replicas {
+		upTo = max(upTo, r.cleaned)
+	}
+	return upTo
+}
+
 // elected takes a decision of the controller in.
 func (p *partition) elected(e *event.Event) {
 	p.elections = append(p.elections, election{Moment{Seq: e.Seq, At: e.At, Node: e.Node}, e.Peer, e.Epoch, e.Text})
-	p.isr = slices.Clone(e.ISR)
+	p.setISR(e)
 	for _, b := range e.ISR {
 		p.replica(b)
 	}
@@ -103,7 +129,27 @@ func (p *partition) isrChanged(e *event.Event) {
 			p.replica(b).rejoin()
 		}
 	}
+	p.setISR(e)
+}
+
+func (p *partition) setISR(e *event.Event) {
 	p.isr = slices.Clone(e.ISR)
+	p.sizes = append(p.sizes, isrSize{e.Seq, len(e.ISR)})
+}
+
+// largestISR is the largest size of the ISR between two events, 0 if it is not
+// known.
+func (p *partition) largestISR(from, to uint64) int {
+	largest := 0
+	for i := len(p.sizes) - 1; i >= 0; i-- {
+		if p.sizes[i].seq < to {
+			largest = max(largest, p.sizes[i].size)
+		}
+		if p.sizes[i].seq < from {
+			break
+		}
+	}
+	return largest
 }
 
 // uncleanSince returns an unclean election of an epoch in (after, upTo].
@@ -215,7 +261,11 @@ func (p *partition) commit(r *replica, hw kafka.Offset, e *event.Event) kafka.Of
 	if contiguous {
 		r.verified = max(r.verified, hw)
 	}
-	p.commits = append(p.commits, commit{Moment{Seq: e.Seq, At: e.At, Node: r.node}, hw, r.leading})
+	by := commit{Moment: Moment{Seq: e.Seq, At: e.At, Node: r.node}, end: hw, epoch: r.leading}
+	if e.Kind == event.HighWatermarkMoved {
+		by.isr = len(r.isr)
+	}
+	p.commits = append(p.commits, by)
 	return hw
 }
 

@@ -189,7 +189,7 @@ func TestLineagesGetTheirVerdicts(t *testing.T) {
 			recovered 3 end=0
 			elect 3 e2 3 clean
 			lead 3 e2 end=0 hw=0`},
-		{"an excused cut does not excuse what comes after", "violation HWMonotone+LeaderCompleteness", twoCommitted + `
+		{"an excused cut does not excuse what comes after", "violation HWMonotone+LeaderCompleteness+leader-in-isr", twoCommitted + `
 			cut 3 2-1 to-hw
 			elect 3 e2 3 unclean
 			lead 3 e2 end=1 hw=1

@@ -21,7 +21,7 @@ func (m *logMatching) observe(f *facts, e *event.Event, r *Report) {
 		by := p.committer(x.at)
 		r.Findings = append(r.Findings, Finding{
 			Rule: m.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: p.tp, Offset: x.at, Last: x.at, Count: 1,
-			Node: x.replica.node, Epoch: x.replica.role, Lost: Moment{e.Seq, e.At, x.replica.node, ""},
+			Node: x.replica.node, Epoch: x.replica.role, Lost: Moment{e.Seq, e.At, x.replica.node, ""}, Witness: witnesses(by.Seq, e.Seq),
 			Text: fmt.Sprintf("%s: broker %d holds another record at offset %d than broker %d committed in epoch %d, and counts it below its high watermark %d",
 				p.tp, x.replica.node, x.at, by.Node, by.epoch, x.replica.hw),
 		})

@@ -39,7 +39,7 @@ func newLogSearch(o *order, rd *reading) *logSearch {
 		if p.offset != at {
 			below, at = at, p.offset
 		}
-		op := porcupine.Operation{Input: logAppend{below, p.offset}, Call: int64(p.invoked()), Return: openEnded(len(l.ops)), Metadata: i}
+		op := porcupine.Operation{Input: logAppend{below, p.offset}, Call: int64(p.sent), Return: openEnded(len(l.ops)), Metadata: i}
 		if s := p.send; s != nil && s.promised() && s.offset == p.offset {
 			op.Return = int64(s.done)
 		}

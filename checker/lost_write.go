@@ -31,58 +31,141 @@ func (*lostWrite) name() string { return "lost-write" }
 func (l *lostWrite) finish(f *facts, r *Report) {
 	for _, rd := range f.history.sorted() {
 		l.drained, l.unseen, l.weak = rd.lastDrained(), l.unseen[:0], l.weak[:0]
-		sends := byOffset(rd.acked)
-		cover := rd.lastCover(sends)
-		elsewhere := seenAt(rd)
+		x := rd.index(&f.history)
 		var group []Finding
-		for i, s := range sends {
-			x, lost := l.judge(f, rd, s, cover[i])
-			if !lost {
+		for i := range x.places {
+			p := &x.places[i]
+			if !p.acked || f.undecided(p.send) {
 				continue
 			}
-			if at, ok := elsewhere[s.attempt]; ok && at != s.offset {
-				x = misplaced(x, s, at)
+			by, where := l.judge(f, rd, p)
+			switch {
+			case where == present:
+			case len(group) >= mostFindings:
+				r.found(l.name(), rd.tp).Left++
+			default:
+				group = appendGrouped(group, l.lost(f, rd, p.send, by, where))
 			}
-			group = appendGrouped(group, x)
 		}
-		r.Findings = append(r.Findings, group...)
+		for _, found := range group {
+			r.settle(f, found, circumstances{client: found.Client, acks: -1})
+		}
+		l.weaker(f, rd)
 		l.remarks(rd, r)
 	}
 }
 
-// judge decides one acknowledged send; p is the last poll that covers it.
-func (l *lostWrite) judge(f *facts, rd *reading, s *send, p *poll) (Finding, bool) {
-	l.due = l.due || s.promised()
-	if d := l.drained; d != nil && d.seq > s.done && d.end <= s.offset && (p == nil || p.seq < d.seq) {
-		if part := f.partition(rd.tp); part != nil && part.gone(s) {
-			return l.missing(f, rd, s, d, fmt.Sprintf("%s read to the end, offset %d, and did not reach it (event %d)", d.client, d.end, d.seq))
-		}
+// undecided reports whether a record need not become visible: it belongs to a
+// transaction that is not known to be committed.
+func (f *facts) undecided(s *send) bool {
+	if len(f.txns.order) == 0 {
+		return false
 	}
-	if p == nil || p.seq < s.invoked {
-		l.unseen = append(l.unseen, s)
-		return Finding{}, false
-	}
-	rec, ok := rd.at(p, s.offset)
-	switch {
-	case ok && s.holds(rec):
-		if s.promised() {
-			l.checks++
-		}
-		return Finding{}, false
-	case ok:
-		return l.missing(f, rd, s, p, fmt.Sprintf("%s read another record there (event %d)", p.client, p.seq))
-	}
-	return l.missing(f, rd, s, p, fmt.Sprintf("%s read past it and found nothing there (event %d)", p.client, p.seq))
+	x := f.txnOf(s)
+	return x != nil && x.outcome != txnCommitted
 }
 
-// missing decides whether a record that is gone was promised.
-func (l *lostWrite) missing(f *facts, rd *reading, s *send, p *poll, where string) (Finding, bool) {
-	if !s.promised() {
-		l.weak = append(l.weak, s)
-		return Finding{}, false
+// whereabouts is what became of a record.
+type whereabouts uint8
+
+const (
+	present whereabouts = iota // it is there, or nobody came by, or it may be gone
+	notReached
+	replaced
+	nothing
+)
+
+// judge decides one acknowledged send by the last poll that covers it, and
+// returns the poll that misses it.
+func (l *lostWrite) judge(f *facts, rd *reading, p *place) (*poll, whereabouts) {
+	l.due = true
+	s := p.send
+	last := rd.poll(p.cover)
+	if l.drained != nil && l.drained.end <= p.offset && l.cutOff(f, rd, s, last) {
+		l.checks++
+		return l.drained, notReached
+	}
+	if last == nil || last.seq < p.sent {
+		if s.offset >= rd.facts.startAt(f.ended.seq) { // else retention took it before anybody came by
+			l.unseen = append(l.unseen, s)
+		}
+		return nil, present
 	}
 	l.checks++
-	return l.lost(f, rd, s, p, where), true
+	if p.last == p.cover || rd.isElsewhere(s) || f.tookOut(rd, p, last) {
+		return nil, present
+	}
+	if rd.log.showsOther(p) {
+		return last, replaced
+	}
+	return last, nothing
+}
+
+// cutOff reports whether the last read to the end did not reach a record and no
+// leader holds it; last is the last poll over its offset.
+func (l *lostWrite) cutOff(f *facts, rd *reading, s *send, last *poll) bool {
+	d, part := l.drained, f.partition(rd.tp)
+	return d != nil && d.seq > s.done && d.end <= s.offset && (last == nil || last.seq < d.seq) && part != nil && part.gone(s)
+}
+
+// tell says where a record was missed.
+func (w whereabouts) tell(p *poll) string {
+	switch w {
+	case notReached:
+		return fmt.Sprintf("%s read to the end, offset %d, and did not reach it (event %d)", p.client, p.end, p.seq)
+	case replaced:
+		return fmt.Sprintf("%s read another record there (event %d)", p.client, p.seq)
+	}
+	return fmt.Sprintf("%s read past it and found nothing there (event %d)", p.client, p.seq)
+}
+
+// isElsewhere reports whether a send was read, and not where its
+// acknowledgement says; ack-offset-wrong tells of it.
+func (rd *reading) isElsewhere(s *send) bool {
+	return s.seen != kafka.NoOffset && s.seen != s.offset && !rd.log.showedAt(s, s.offset)
+}
+
+// showedAt reports whether somebody read a send at an offset.
+func (x *logIndex) showedAt(s *send, o kafka.Offset) bool {
+	for i := x.find(o); i < len(x.places) && x.places[i].offset == o; i++ {
+		if p := &x.places[i]; p.send == s && p.first >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// showsOther reports whether the last poll over a place showed another record
+// there.
+func (x *logIndex) showsOther(p *place) bool {
+	for i := x.find(p.offset); i < len(x.places) && x.places[i].offset == p.offset; i++ {
+		if q := &x.places[i]; q != p && !q.end && q.last == p.cover {
+			return true
+		}
+	}
+	return false
+}
+
+// weaker gathers the losses of what was acknowledged by less than acks=all.
+func (l *lostWrite) weaker(f *facts, rd *reading) {
+	x := rd.log
+	if rd.weak == 0 {
+		return
+	}
+	for _, s := range rd.acked {
+		if s.acks == -1 || rd.isElsewhere(s) || f.undecided(s) {
+			continue
+		}
+		cover, there := x.coverAt(rd, s.offset), false
+		for i := x.find(s.offset); i < len(x.places) && x.places[i].offset == s.offset; i++ {
+			p := &x.places[i]
+			there = there || p.send == s && p.last == p.cover || p.send == nil && p.hash == s.hash && p.last == p.cover
+		}
+		missed := cover != nil && cover.seq > s.invoked && !there && !f.profile.compacted(rd.tp.Topic)
+		if missed || l.cutOff(f, rd, s, cover) {
+			l.weak = append(l.weak, s)
+		}
+	}
 }
 
 // gone reports whether the lineage shows that no leader holds the record.
@@ -91,15 +174,17 @@ func (p *partition) gone(s *send) bool {
 }
 
 // lost tells which event doomed the record, as far as the trace shows it.
-func (l *lostWrite) lost(f *facts, rd *reading, s *send, p *poll, where string) Finding {
+func (l *lostWrite) lost(f *facts, rd *reading, s *send, p *poll, where whereabouts) Finding {
 	x := Finding{Rule: l.name(), Verdict: Violation, Seq: p.seq, At: p.at, TP: rd.tp, Offset: s.offset, Last: s.offset, Count: 1,
 		Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: s.client, Attempt: s.attempt,
-		Acked: Moment{s.done, s.doneAt, kafka.NoBroker, fmt.Sprintf("%s acknowledged at offset %d with acks=all", s.what(), s.offset)}}
+		Witness: []uint64{s.done, p.seq},
+		Acked:   Moment{s.done, s.doneAt, kafka.NoBroker, fmt.Sprintf("%s acknowledged at offset %d with acks=all", s.what(), s.offset)}}
 	why := ""
 	if part := f.partition(rd.tp); part != nil {
 		why = part.doomed(s, &x)
 	}
-	x.Text = fmt.Sprintf("%s: %s, acknowledged with acks=all at offset %d (event %d), is lost: %s%s", rd.tp, s.what(), s.offset, s.done, why, where)
+	x.Ledger = f.ledger(rd, s, p.seq)
+	x.Text = fmt.Sprintf("%s: %s, acknowledged with acks=all at offset %d (event %d), is lost: %s%s", rd.tp, s.what(), s.offset, s.done, why, where.tell(p))
 	return x
 }
 
@@ -172,33 +257,13 @@ func (l *lostWrite) remarks(rd *reading, r *Report) {
 	}
 }
 
-// misplaced turns a loss into a wrong acknowledgement: the record is there, at
-// another offset than its producer was told.
-func misplaced(x Finding, s *send, at kafka.Offset) Finding {
-	x.Rule = "ack-offset-wrong"
-	x.Seq, x.At, x.Lost, x.Sealed = s.done, s.doneAt, Moment{}, Moment{}
-	x.Text = fmt.Sprintf("%s: %s was acknowledged at offset %d (event %d) and lies at offset %d", x.TP, s.what(), s.offset, s.done, at)
-	return x
-}
-
-// seenAt maps each attempt to the offset at which it was read last.
-func seenAt(rd *reading) map[uint64]kafka.Offset {
-	at := map[uint64]kafka.Offset{}
-	for _, rec := range rd.records {
-		if rec.Attempt != 0 {
-			at[rec.Attempt] = rec.Offset
-		}
-	}
-	return at
-}
-
 // appendGrouped appends a finding, or counts it with the one before if it is the
 // same damage at the next offset.
 func appendGrouped(xs []Finding, x Finding) []Finding {
 	if n := len(xs); n > 0 {
 		last := &xs[n-1]
 		if last.Rule == x.Rule && last.Verdict == x.Verdict && last.Premise == x.Premise && last.Last+1 == x.Offset &&
-			last.Lost.Seq == x.Lost.Seq && last.Sealed.Seq == x.Sealed.Seq && x.Rule != "ack-offset-wrong" {
+			last.Lost.Seq == x.Lost.Seq && last.Sealed.Seq == x.Sealed.Seq {
 			last.Last, last.Count = x.Last, last.Count+1
 			last.At, last.Seq = min(last.At, x.At), min(last.Seq, x.Seq)
 			return xs

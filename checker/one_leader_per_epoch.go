@@ -10,7 +10,7 @@ import (
 // oneLeaderPerEpoch: no two brokers lead a partition in one epoch.
 type oneLeaderPerEpoch struct {
 	tally
-	leaders map[leadership]kafka.BrokerID
+	leaders map[leadership]Moment
 }
 
 type leadership struct {
@@ -26,15 +26,15 @@ func (o *oneLeaderPerEpoch) observe(f *facts, e *event.Event, r *Report) {
 	}
 	o.checks++
 	if o.leaders == nil {
-		o.leaders = map[leadership]kafka.BrokerID{}
+		o.leaders = map[leadership]Moment{}
 	}
 	at := leadership{e.TP(), e.Epoch}
 	first, taken := o.leaders[at]
 	if !taken {
-		o.leaders[at] = e.Node
-	} else if first != e.Node {
+		o.leaders[at] = Moment{Seq: e.Seq, At: e.At, Node: e.Node}
+	} else if first.Node != e.Node {
 		r.Findings = append(r.Findings, Finding{Rule: o.name(), Verdict: Violation, Seq: e.Seq, At: e.At, TP: at.tp,
-			Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: e.Node, Epoch: e.Epoch,
-			Text: fmt.Sprintf("%s: brokers %d and %d both lead in epoch %d", at.tp, first, e.Node, e.Epoch)})
+			Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: e.Node, Epoch: e.Epoch, Witness: witnesses(first.Seq, e.Seq),
+			Text: fmt.Sprintf("%s: brokers %d and %d both lead in epoch %d", at.tp, first.Node, e.Node, e.Epoch)})
 	}
 }

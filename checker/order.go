@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"tidemark/model/event"
 	"tidemark/model/kafka"
 )
 
@@ -30,45 +29,13 @@ import (
 // takes no part. How fresh a read is does not matter: Kafka promises that a
 // reader sees a prefix, not how long.
 type order struct {
-	places []place // by offset, then by record, each record at an offset once
+	rd     *reading
+	places []place
 	cuts   []logCut
 	// torn is the lowest offset with two records that no cut explains; from
 	// there on the log has no order, and inconsistent-offsets says so. The
 	// offset after the last one if there is none.
 	torn kafka.Offset
-}
-
-// place is one record at one offset.
-type place struct {
-	offset        kafka.Offset
-	attempt, hash uint64
-	// send is nil for a record of a producer that the history does not show,
-	// and for the end of a poll, which proves that the log reached so far.
-	send  *send
-	end   bool
-	epoch kafka.LeaderEpoch // of its batch; NoEpoch if it was never read
-	// The first proof and, if it was a read, by whom.
-	proof  uint64
-	at     int64 // ns
-	reader string
-}
-
-// invoked is the event before which the record was in no log; 0: not known.
-func (p *place) invoked() uint64 {
-	if p.send == nil {
-		return 0
-	}
-	return p.send.invoked
-}
-
-// future reports whether the record was read before it was sent.
-func (p *place) future() bool { return p.invoked() > p.proof }
-
-func (p *place) same(o *place) bool {
-	if p.attempt != 0 && o.attempt != 0 {
-		return p.attempt == o.attempt
-	}
-	return p.hash == o.hash
 }
 
 // logCut is where a lineage of the log ends: a leader of that epoch goes on from
@@ -105,76 +72,10 @@ func (f *facts) cutsOf(tp kafka.TopicPartition) []logCut {
 // history is complete.
 func (f *facts) orderOf(rd *reading) *order {
 	if rd.order == nil {
-		rd.order = &order{places: rd.places(&f.history), cuts: f.cutsOf(rd.tp)}
+		rd.order = &order{rd: rd, places: rd.index(&f.history).places, cuts: f.cutsOf(rd.tp)}
 		rd.order.tear()
 	}
 	return rd.order
-}
-
-// places are all proofs of a partition, the first of each record at each offset.
-func (rd *reading) places(h *history) []place {
-	all := make([]place, 0, len(rd.acked)+len(rd.records))
-	for _, s := range rd.acked {
-		if s.promised() {
-			all = append(all, place{offset: s.offset, attempt: s.attempt, hash: s.hash, send: s, epoch: kafka.NoEpoch, proof: s.done, at: s.doneAt})
-		}
-	}
-	for i := range rd.polls {
-		p := &rd.polls[i]
-		next := p.from
-		for _, rec := range rd.records[p.lo:p.hi] {
-			all = append(all, h.sighted(p, rec))
-			next = rec.Offset + 1
-		}
-		if next < p.end {
-			all = append(all, place{offset: p.end - 1, end: true, epoch: kafka.NoEpoch, proof: p.seq, at: p.at, reader: p.client})
-		}
-	}
-	slices.SortStableFunc(all, comparePlaces)
-	return firstProofs(all)
-}
-
-// comparePlaces puts the end of a poll behind the records at its offset.
-func comparePlaces(a, b place) int {
-	if c := cmp.Compare(a.offset, b.offset); c != 0 {
-		return c
-	}
-	if a.end != b.end {
-		if b.end {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(a.attempt, b.attempt), cmp.Compare(a.hash, b.hash), cmp.Compare(a.proof, b.proof))
-}
-
-func (h *history) sighted(p *poll, rec event.Record) place {
-	return place{offset: rec.Offset, attempt: rec.Attempt, hash: rec.Hash, send: h.sends[rec.Attempt], epoch: rec.Epoch,
-		proof: p.seq, at: p.at, reader: p.client}
-}
-
-// firstProofs keeps one place of each record at each offset.
-func firstProofs(sorted []place) []place {
-	kept := sorted[:0]
-	for i := range sorted {
-		p := &sorted[i]
-		last := len(kept) - 1
-		if last < 0 || kept[last].offset != p.offset || kept[last].end != p.end || !kept[last].same(p) {
-			kept = append(kept, *p)
-			continue
-		}
-		k := &kept[last]
-		if p.proof < k.proof {
-			k.proof, k.at, k.reader = p.proof, p.at, p.reader
-		}
-		if k.epoch == kafka.NoEpoch {
-			k.epoch = p.epoch
-		}
-		if k.send == nil {
-			k.send, k.attempt = p.send, p.attempt
-		}
-	}
-	return kept
 }
 
 // tear finds the lowest offset with two records.
@@ -203,7 +104,7 @@ func (o *order) tear() {
 func (o *order) lineage(p *place) int {
 	for n := len(o.cuts); n > 0; n-- {
 		c := &o.cuts[n-1]
-		late := p.epoch >= c.epoch || p.invoked() > c.seq || p.epoch == kafka.NoEpoch && p.proof > c.seq
+		late := p.epoch >= c.epoch || p.sent > c.seq || p.epoch == kafka.NoEpoch && p.proof > c.seq
 		if late && c.from <= p.offset {
 			return n
 		}
@@ -219,8 +120,24 @@ func (o *order) survives(p *place, lineage int) bool {
 
 // sweep calls found for each record that was sent after a record at its offset
 // or above had been proven, with the first such place. It returns how many
-// places it judged.
-func (o *order) sweep(found func(late, proven *place)) (checks int) {
+// places it judged. Where clocks may err, by so many ns at most, a send counts as
+// later only if its time is later by more than both errors.
+func (o *order) sweep(clockErr int64, found func(late, proven *place)) (checks int) {
+	if clockErr == 0 && len(o.cuts) == 0 {
+		return o.sweepWhole(found)
+	}
+	sent := func(p *place) int64 {
+		if clockErr == 0 {
+			return int64(p.sent)
+		}
+		return p.send.at - 2*clockErr
+	}
+	proven := func(p *place) int64 {
+		if clockErr == 0 {
+			return int64(p.proof)
+		}
+		return o.rd.provenAt(p).at
+	}
 	for lineage := 0; lineage <= len(o.cuts); lineage++ {
 		var latest, told *place
 		for i := range o.places {
@@ -228,14 +145,14 @@ func (o *order) sweep(found func(late, proven *place)) (checks int) {
 			if p.offset >= o.torn {
 				break
 			}
-			if p.send != nil && !p.future() && (latest == nil || p.invoked() > latest.invoked()) && o.lineage(p) == lineage {
+			if p.send != nil && !p.future() && (latest == nil || sent(p) > sent(latest)) && o.lineage(p) == lineage {
 				latest = p
 			}
 			if !o.survives(p, lineage) {
 				continue
 			}
 			checks++
-			if latest != nil && latest != told && latest.invoked() > p.proof {
+			if latest != nil && latest != told && sent(latest) > proven(p) {
 				told = latest
 				found(latest, p)
 			}
@@ -244,10 +161,31 @@ func (o *order) sweep(found func(late, proven *place)) (checks int) {
 	return checks
 }
 
+// sweepWhole is the sweep over a log that was never cut.
+func (o *order) sweepWhole(found func(late, proven *place)) (checks int) {
+	var latest, told *place
+	var sent uint64 // when the latest was
+	for i := range o.places {
+		p := &o.places[i]
+		if p.offset >= o.torn {
+			break
+		}
+		if p.sent > sent && !p.future() {
+			latest, sent = p, p.sent
+		}
+		checks++
+		if sent > p.proof && latest != told {
+			told = latest
+			found(latest, p)
+		}
+	}
+	return checks
+}
+
 // appendOnly reports whether one append-only log explains the whole history,
 // without any cut.
 func (o *order) appendOnly() bool {
-	whole := order{places: o.places}
+	whole := order{rd: o.rd, places: o.places}
 	whole.tear()
 	if n := len(o.places); n > 0 && whole.torn <= o.places[n-1].offset {
 		return false
@@ -258,6 +196,6 @@ func (o *order) appendOnly() bool {
 		}
 	}
 	ok := true
-	whole.sweep(func(_, _ *place) { ok = false })
+	whole.sweep(0, func(_, _ *place) { ok = false })
 	return ok
 }

@@ -40,13 +40,13 @@ func BenchmarkSweep(b *testing.B) {
 	b.Run("gather", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			rd.order = nil
+			rd.order, rd.log = nil, nil
 			f.orderOf(rd)
 		}
 	})
 	b.Run("sweep", func(b *testing.B) {
 		for b.Loop() {
-			if checks := f.orderOf(rd).sweep(func(_, _ *place) { b.Fatal("a legal history is out of order") }); checks != records {
+			if checks := f.orderOf(rd).sweep(0, func(_, _ *place) { b.Fatal("a legal history is out of order") }); checks != records {
 				b.Fatal(checks)
 			}
 		}

@@ -128,7 +128,7 @@ func TestAnUncleanElectionBeginsALineageOfItsOwn(t *testing.T) {
 			send B c
 			ok B c@0
 			poll v 0-1 0=c/e2 drained`},
-		{"twin: the election was clean", "violation inconsistent-offsets+lost-write", `
+		{"twin: the election was clean", "violation inconsistent-offsets+leader-epoch-regression+leader-in-isr+lost-write", `
 			elect 3 e3 3 clean
 			send B c
 			ok B c@0

@@ -1,31 +1,45 @@
 package checker
 
-import (
-	"fmt"
+import "fmt"
 
-	"tidemark/model/event"
-)
-
-// phantom: every record that is read was sent. It holds only for a history that
-// shows all producers; records without an attempt come from others and are a
-// note, and so is everything in a history without a send.
+// phantom: every record that is read was sent, and sent there. A history that
+// does not show all producers cannot tell.
 type phantom struct{ tally }
 
 func (*phantom) name() string { return "phantom" }
 
 func (w *phantom) finish(f *facts, r *Report) {
 	foreign := 0
-	f.history.each(func(rd *reading, p *poll, rec event.Record) {
-		if rec.Attempt == 0 || len(f.history.order) == 0 {
-			foreign++
-			return
+	for _, rd := range f.history.sorted() {
+		x := rd.index(&f.history)
+		for i := range x.places {
+			p := &x.places[i]
+			if !p.data() || p.first < 0 {
+				continue
+			}
+			if p.attempt == 0 || len(f.history.order) == 0 {
+				foreign++
+				continue
+			}
+			w.checks++
+			if why := w.why(rd, p); why != "" && !r.full(w.name(), rd.tp) {
+				found := f.history.sighting(w.name(), rd, &rd.polls[p.first], rd.records[p.record], why)
+				r.settle(f, found, circumstances{client: found.Client})
+			}
 		}
-		w.checks++
-		if f.history.sends[rec.Attempt] == nil {
-			r.Findings = append(r.Findings, f.history.sighting(w.name(), rd, p, rec, "nobody sent it"))
-		}
-	})
+	}
 	if foreign > 0 {
 		r.Notes = append(r.Notes, Note{w.name(), 0, fmt.Sprintf("%s of producers that this history does not show", count(foreign, "record"))})
 	}
+}
+
+// why says what is wrong with a record that was read, "" for nothing.
+func (*phantom) why(rd *reading, p *place) string {
+	switch s := p.send; {
+	case s == nil:
+		return "nobody sent it"
+	case p.astray:
+		return fmt.Sprintf("%s sent it to %s (event %d)", s.client, s.tp, s.invoked)
+	}
+	return ""
 }

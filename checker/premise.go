@@ -9,7 +9,8 @@ import (
 // The premises of durability. Kafka promises that a committed record survives
 // as long as no leader was elected uncleanly (KIP-966 counts the last known
 // leader among those) and fewer than min.insync.replicas replicas lost it
-// with their disks.
+// with their disks. A disk that loses what it had said to be durable breaks the
+// promise alone: after a clean stop nobody can know.
 
 // brokenPremise says which premise of the record at offset o was broken when a
 // leader of an epoch started without it, or "". If the disks had lost it, they
@@ -17,9 +18,13 @@ import (
 func (p *partition) brokenPremise(o kafka.Offset, epoch kafka.LeaderEpoch, minISR int) string {
 	lost := 0
 	for _, r := range p.replicas {
-		if r.lostFrom <= o && o < r.lostTo {
-			lost++
+		if o < r.lostFrom || o >= r.lostTo {
+			continue
 		}
+		if r.betrayed && r.leading == epoch {
+			return fmt.Sprintf("broker %d lost it after a clean stop, with a disk that had said to have it", r.node)
+		}
+		lost++
 	}
 	minISR = min(minISR, max(len(p.replicas), 1))
 	if lost >= minISR {

@@ -49,7 +49,7 @@ func (p *profile) minISR(topic string) int {
 
 // idempotent reports whether a producer is known to be idempotent.
 func (p *profile) idempotent(producer string) bool {
-	return p.settings[scopedKey{"producer " + producer, "enable.idempotence"}] == "true"
+	return p.producer(producer, "enable.idempotence") == "true"
 }
 
 // compacted reports whether the cleaner may take records out of a topic.

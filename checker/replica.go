@@ -21,6 +21,7 @@ type replica struct {
 	// leader counts from the first record on that it takes.
 	idle bool
 
+	isr []kafka.BrokerID // as it knows it while it leads
 	// hw is the high watermark that the replica claims in the present lineage.
 	// After another leader cut the lineage it is lowered to the cut, and stale
 	// keeps the old claim until the replica takes part in the new lineage: then
@@ -28,8 +29,14 @@ type replica struct {
 	hw, stale kafka.Offset
 	// verified: the log equals the partition's truth below it.
 	verified kafka.Offset
+	// damaged: its disk may have lost bytes without a power loss; betrayed: it did
+	// so under a log that was stopped cleanly.
+	damaged, betrayed bool
 	// differs: a mismatch was found and the log was not cut since.
 	differs bool
+	// cleaned: below it records may be missing, because the cleaner passed here, or
+	// because they were copied from a replica where it had passed.
+	cleaned kafka.Offset
 
 	losses []loss
 	// what the disk lost and the replica did not copy again: [lostFrom, lostTo)
@@ -46,9 +53,15 @@ func newReplica(node kafka.BrokerID) *replica {
 	return &replica{node: node, leading: kafka.NoEpoch, role: kafka.NoEpoch}
 }
 
-// append takes a batch in, in the partition whose truth is given.
-func (r *replica) append(e *event.Event, truth *batches) {
+// append takes a batch in, in the partition whose truth is given. Somewhere in
+// that partition the cleaner has been below an offset: a follower that copies
+// there may be given less than was once committed.
+func (r *replica) append(e *event.Event, truth *batches, cleaned kafka.Offset) {
 	b := batch{base: e.Offset, end: e.End, crc: e.Hash, epoch: e.Epoch, known: true}
+	if e.Text == "follower" && r.log.end < cleaned {
+		b.cleaned = b.base < cleaned
+		r.cleaned = max(r.cleaned, min(b.end, cleaned))
+	}
 	r.log.add(b)
 	r.lower(e.Offset)
 	if b.base <= r.lostFrom && r.lostFrom < b.end && firstDifference(&r.log, truth, r.lostFrom, min(b.end, truth.end)) >= min(b.end, truth.end) {
@@ -72,6 +85,7 @@ func (r *replica) cutTo(end kafka.Offset, e *event.Event, text string) {
 	r.log.cutTo(end)
 	r.lower(end)
 	r.hw, r.stale = min(r.hw, end), min(r.stale, end)
+	r.cleaned = min(r.cleaned, end)
 	r.differs = false
 }
 
@@ -87,12 +101,13 @@ func (r *replica) truncated(e *event.Event) {
 }
 
 // recovered takes the opening of the log in; died is how the last life ended.
-// Only a power loss is held against the disk: a process that was killed within
+// Only a power loss and a fault of the disk are held against it: a process that was killed within
 // a truncation has lost what it was about to give up.
 func (r *replica) recovered(e *event.Event, died string) {
 	if e.End < r.log.end {
-		if strings.Contains(died, "power") {
+		if r.damaged || strings.Contains(died, "power") {
 			r.diskLost(e.End)
+			r.betrayed = r.damaged && strings.HasPrefix(died, "stop")
 		}
 		cause, _, _ := strings.Cut(died, " ")
 		if cause == "" {
@@ -135,7 +150,7 @@ func (r *replica) agreeOnEnd(e *event.Event, died string) (unexplained bool) {
 		r.log.fill(e.End)
 		return false
 	}
-	if strings.Contains(died, "power") {
+	if r.damaged || strings.Contains(died, "power") {
 		r.recovered(e, died)
 		return false
 	}

@@ -24,6 +24,8 @@ type Report struct {
 	Notes    []Note    // what looks odd and was never promised
 	Unknown  []string  // why the run cannot tell, empty if it can
 	Checks   []Count   // by rule: how much was judged
+	Gaps     []Gaps    // by partition: what each offset that was read past is
+	Found    []*Found  // by rule and partition: how much was found, listed above or not
 }
 
 // Finding is a broken promise, with its witnesses.
@@ -34,6 +36,16 @@ type Finding struct {
 	Seq     uint64  // the event at which it became true
 	At      int64   // ns, of that event
 	Text    string  // one sentence
+	// Witness holds the events that prove it, as few as the rule needs,
+	// ascending: the history of these alone breaks the promise too.
+	Witness []uint64
+	// Secondary: another finding explains this one; Cause is that one's rule.
+	Secondary bool
+	Cause     string
+	// Ledger lists the premises of a lost record's durability: held, broken or
+	// not shown.
+	Ledger   []string
+	Contract string // why it was promised under this profile, "" where it always is
 
 	TP     kafka.TopicPartition
 	Offset kafka.Offset // the first offset concerned, NoOffset for none

@@ -14,6 +14,9 @@
 //     name durable, and an fsync of a directory does not make contents durable.
 //   - A rename replaces its target at once in the cache; after a power loss the
 //     old name, the new name or both states may be found until SyncDir.
+//   - A write that fails has written the bytes that it says, none or a part; a read
+//     or a write that fails leaves the handle usable, and the rest of the file as
+//     it was. A full disk takes what fits, overwrites and truncations.
 //   - After any error of Sync nothing is known about the writes that it covered;
 //     a later success proves nothing about them.
 //

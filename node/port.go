@@ -59,7 +59,9 @@ type Process interface {
 	Start(env Env)
 	// Receive delivers a request (on an accepted connection) or a response (on
 	// a dialled one). The next request of the connection comes only after Send
-	// or Release. The receiver owns m.
+	// or Release. The receiver owns m, but for the record bytes of a Produce
+	// request: their memory is used again after Send or Release, so whoever
+	// keeps them longer copies them.
 	Receive(conn ConnID, m *Message)
 	// Posted delivers what another lane of this node posted, FIFO per pair of
 	// lanes. The value is immutable or handed over.
@@ -131,6 +133,9 @@ type Spec struct {
 	Lanes []LaneSpec // Start is called in this order
 	// Listen maps host:port to the lane that accepts there.
 	Listen []ListenSpec
+	// LogDirs are directories in the root in which lanes own names as they do in
+	// the root itself.
+	LogDirs []string
 }
 
 // LaneSpec is one lane of a Spec.

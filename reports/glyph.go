@@ -17,6 +17,7 @@ const (
 	glyphAck                   // a vertical tick
 	glyphRead                  // an open circle
 	glyphFailed                // a small cross
+	glyphClean                 // two bars, pressed together
 )
 
 const glyphSize = 4.5
@@ -45,6 +46,9 @@ func (p *pen) glyph(g glyph, x, y float64, c color.Color) {
 	case glyphRead:
 		p.disc(x, y, s-0.5, c)
 		p.disc(x, y, s-2.2, paper)
+	case glyphClean:
+		p.rect(x-s, y-s+1, x+s, y-1, c)
+		p.rect(x-s, y+1, x+s, y+s-1, c)
 	case glyphFailed:
 		p.line(1.4, c, nil, x-s+1.5, y-s+1.5, x+s-1.5, y+s-1.5)
 		p.line(1.4, c, nil, x-s+1.5, y+s-1.5, x+s-1.5, y-s+1.5)

@@ -31,12 +31,17 @@ var signs = []sign{
 		b.frame(x+12, y-3, x+24, y+3, 0.8, muted)
 	}},
 	{"down", "▒", 16, func(b *brush, x, y float64) { b.hatch(x, y-5, x+16, y+5, down, downLine) }},
+	{"below the log start", "▨", 18, func(b *brush, x, y float64) {
+		b.hatch(x, y-5, x+18, y+5, tail, muted)
+		b.line(1.2, ink, nil, x, y-5, x+18, y-5)
+	}},
 	{"election", "◆", 12, func(b *brush, x, y float64) { b.glyph(glyphElection, x+6, y, ink) }},
 	{"ISR change", "|", 8, func(b *brush, x, y float64) { b.glyph(glyphISR, x+4, y, muted) }},
 	{"death", "✕", 12, func(b *brush, x, y float64) { b.glyph(glyphDeath, x+6, y, ink) }},
 	{"start", "▲", 12, func(b *brush, x, y float64) { b.glyph(glyphStart, x+6, y, ink) }},
 	{"other fault", "□", 12, func(b *brush, x, y float64) { b.glyph(glyphFault, x+6, y, muted) }},
 	{"log cut", "▼", 12, func(b *brush, x, y float64) { b.glyph(glyphCut, x+6, y, ink) }},
+	{"compaction", "=", 12, func(b *brush, x, y float64) { b.glyph(glyphClean, x+6, y, ink) }},
 	{"ack", "╵", 8, func(b *brush, x, y float64) { b.glyph(glyphAck, x+4, y, ink) }},
 	{"failed send", "×", 10, func(b *brush, x, y float64) { b.glyph(glyphFailed, x+5, y, muted) }},
 	{"read", "○", 12, func(b *brush, x, y float64) { b.glyph(glyphRead, x+6, y, tideLine) }},
@@ -54,7 +59,7 @@ func Legend() []string {
 
 // legendRow is the number of signs in the first row: what has an extent in
 // time. Moments are in the second.
-const legendRow = 7
+const legendRow = 8
 
 // legend writes the signs in two rows.
 func (b *brush) legend() {

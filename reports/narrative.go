@@ -191,6 +191,8 @@ func (n *narrator) tellClient(e *event.Event) {
 		if e.Text != "assign" {
 			n.say(e, rankFault, "%s: position %d is reset to %d (%s)", e.Client, e.Offset, e.End, e.Text)
 		}
+	case event.LogStartMoved:
+		n.say(e, rankFault, "%s is told that the log starts at %d on every live replica (%s)", e.Client, e.Offset, e.Text)
 	case event.TruncationDetected:
 		n.say(e, rankTurn, "%s learns that its position %d was cut off: the log diverged at %d", e.Client, e.Offset, e.End)
 	}

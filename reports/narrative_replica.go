@@ -31,12 +31,24 @@ func (n *narrator) tellReplica(e *event.Event) {
 		}
 	case event.StorageFailed:
 		n.say(e, rankTurn, "the log directory of broker %d fails: %s", e.Node, e.Text)
+	case event.Cleaned:
+		n.say(e, rankFault, "%s compacts its log from %d up to %d", replicas(e.Node), e.Offset, e.End)
+	case event.LogStartMoved:
+		n.say(e, rankFault, "%s moves its log start to %d (%s)", replicas(e.Node), e.Offset, e.Text)
 	case event.Appended, event.HighWatermarkMoved:
 		if n.lives.replica(e).serves {
 			n.say(e, rankTurn, "broker %d begins to serve as leader of epoch %d", e.Node, n.lives.of(e.Node).led)
 		}
 		n.flow.replica(e)
 	}
+}
+
+// replicas names the replica of a node, or all if the event does not say which.
+func replicas(node kafka.BrokerID) string {
+	if node == kafka.NoBroker {
+		return "every replica"
+	}
+	return nodeName(node)
 }
 
 // tellRole tells how a replica comes back and what it then is.

@@ -45,9 +45,9 @@ const toldTruncation = `R1  orders-0
 verdict: violation
   lost-write: orders-0: attempt 2 of p, acknowledged with acks=all at offset 1 (event 23), is lost: broker 1 truncated its log from 2 to 1 (to its high watermark) (event 27) and became leader in epoch 2 (event 31); verify read another record there (event 45)
     offset 1 of orders-0: acknowledged at event 23 (0.9532 s), lost at event 27 (1.2007 s), sealed by the election at event 31 (10.2045 s)
-  HWMonotone: orders-0: the high watermark fell from 2 to at most 1: the log of broker 1, leader of epoch 2, ends there
-  LeaderCompleteness: orders-0: broker 1 became leader in epoch 2 without committed record 1, which broker 2 had committed in epoch 0: broker 1 truncated its log from 2 to 1 (to its high watermark)
   inconsistent-offsets: orders-0: offset 1 has two values: attempt 2 of p was acknowledged there (event 23), and attempt 3 of p was acknowledged there (event 36); porcupine can order 2 of 4 operations (attempt 1 of p at offset 0, attempt 2 of p at offset 1); then attempt 3 of p at offset 1 does not fit
+  LeaderCompleteness: orders-0: broker 1 became leader in epoch 2 without committed record 1, which broker 2 had committed in epoch 0: broker 1 truncated its log from 2 to 1 (to its high watermark)
+  HWMonotone: orders-0: the high watermark fell from 2 to at most 1: the log of broker 1, leader of epoch 2, ends there
 replay: tidemark run R1 --seed 1`
 
 func TestNarrativeTellsTheStory(t *testing.T) {

@@ -16,7 +16,10 @@ func (p *panel) marks() []mark {
 	for _, s := range p.r.leads {
 		marks = append(marks, mark{at: s.from, glyph: glyphElection, text: "leads e" + num(int64(s.epoch))})
 	}
-	marks = append(marks, p.r.idle...)
+	marks = append(append(marks, p.r.idle...), p.r.cleaned...)
+	for _, s := range p.r.starts {
+		marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
+	}
 	for _, s := range p.r.down {
 		if !p.roomy(s) {
 			marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
@@ -84,6 +87,9 @@ func (p *panel) labels() {
 		st.bold = st.bold || m.glyph == glyphElection
 		p.clear(m.label, base)
 		p.text(m.label.at, base, st, m.text)
+	}
+	for _, c := range p.r.cleaned {
+		p.glyph(glyphClean, p.scale.place(c.at), p.floor-glyphSize, ink)
 	}
 	for _, c := range p.r.cuts {
 		x := p.scale.place(c.at)

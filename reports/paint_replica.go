@@ -37,6 +37,7 @@ func (b *brush) replica(i int) {
 	p.grid()
 	p.breaks(p.high, p.l.bottom)
 	p.log()
+	p.starts()
 	p.outages()
 	p.isrBar()
 }
@@ -99,6 +100,15 @@ func (p *panel) log() {
 		}
 		p.edge(run, tideLine, 1, hw)
 		p.edge(run, ink, 1.8, end)
+	}
+}
+
+// starts strikes out what lies below the log start.
+func (p *panel) starts() {
+	for _, s := range p.r.starts {
+		from, to, y := p.scale.place(s.from), p.scale.place(s.to), p.y(s.offset)
+		p.hatch(from, y, to, p.floor, tail, muted)
+		p.line(1.2, ink, nil, from, y, to, y)
 	}
 }
 

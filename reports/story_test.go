@@ -164,6 +164,23 @@ func crowdedRun() []event.Event {
 	return s.events
 }
 
+// keptRun is a log that is compacted, loses its beginning twice, and the disk of one
+// replica before the second time.
+func keptRun() []event.Event {
+	s := &story{}
+	s.elect(1000, 1, 0, "create", 1, 2)
+	s.role(1100, event.BecameLeader, 1, 0, 0, 0)
+	s.role(1200, event.BecameFollower, 2, 0, 0, 0)
+	s.append(2000, 1, 0, 0, 6, 1, "leader")
+	s.append(2100, 2, 0, 0, 6, 1, "follower")
+	s.of(3_000_000, event.Cleaned, 1, func(e *event.Event) { e.Offset, e.End = 2, 5 })
+	s.of(9_000_000, event.LogStartMoved, 1, func(e *event.Event) { e.Offset, e.Text = 3, "retention" })
+	s.of(15_000_000, event.StorageFailed, 2, func(e *event.Event) { e.Text = "input/output error" })
+	s.of(21_000_000, event.LogStartMoved, 1001, func(e *event.Event) { e.Client, e.Offset, e.Text = "admin", 4, "delete-records" })
+	s.of(27_000_000, event.Cleaned, -1, func(e *event.Event) { e.Offset, e.End = 0, 6 })
+	return s.events
+}
+
 // restlessRun has every kind of event that neither of the others has.
 func restlessRun() []event.Event {
 	s := &story{}

@@ -40,7 +40,7 @@ func (t *tracks) takeNode(e *event.Event) {
 		how, _, _ := strings.Cut(e.Text, " ")
 		t.fault(e, glyphDeath, how+" "+nodeName(e.Node))
 		if r != nil {
-			r.die(e.At, how)
+			r.die(e.At, "down: "+how)
 		}
 	case event.Boot:
 		t.fault(e, glyphStart, "start "+nodeName(e.Node))
@@ -159,11 +159,36 @@ func (t *tracks) takeReplica(e *event.Event) {
 		case e.Offset != e.End:
 			r.cut(e.At, e.Offset, e.End, "truncates "+num(int64(e.Offset))+"→"+num(int64(e.End))+inWords(" ", e.Text))
 		}
+	case event.Cleaned:
+		for _, r := range t.meant(e) {
+			r.cleaned = append(r.cleaned, mark{at: e.At, glyph: glyphClean, text: "compacts " + num(int64(e.Offset)) + "–" + num(int64(e.End))})
+		}
+	case event.LogStartMoved:
+		for _, r := range t.meant(e) {
+			r.begin(e)
+		}
+	case event.StorageFailed:
+		t.replica(e.Node).die(e.At, "log directory failed")
 	default:
 		return
 	}
 	t.top = max(t.top, e.End)
 	t.instants = append(t.instants, instant{e.At, key})
+}
+
+// meant are the replicas that an event is about: one, or all that have a log, as an
+// answer to a client tells of all.
+func (t *tracks) meant(e *event.Event) []*replicaTrack {
+	if e.Client == "" && e.Node != kafka.NoBroker {
+		return []*replicaTrack{t.replica(e.Node)}
+	}
+	var all []*replicaTrack
+	for _, r := range t.replicas {
+		if r.last().end != kafka.NoOffset {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // serve begins the reign of a leader that was idle.

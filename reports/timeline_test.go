@@ -144,6 +144,21 @@ func TestLegendOfThePictureIsTheLegendInWords(t *testing.T) {
 	}
 }
 
+func TestTimelineShowsWhatBecomesOfALogBesideItsEnd(t *testing.T) {
+	words := texts(t, draw(t, keptRun(), reports.Options{}))
+	for want, times := range map[string]int{"compacts 2–5": 1, "compacts 0–6": 1, "log start 3 (retention)": 1, "log start 4 (delete-records)": 1, "log directory failed": 1} { // unordered: each stands alone
+		n := 0
+		for _, w := range words {
+			if w == want {
+				n++
+			}
+		}
+		if n != times {
+			t.Errorf("the picture says %q %d times, want %d; it says\n%s", want, n, times, strings.Join(words, "\n"))
+		}
+	}
+}
+
 func TestTimelineHasSignsForWhatSeldomHappens(t *testing.T) {
 	words := strings.Join(texts(t, draw(t, restlessRun(), reports.Options{})), "\n")
 	for _, want := range []string{"pause broker 2", "resume broker 2", "REQUEST_TIMED_OUT", "reads 0–1", "reset 1→0 (truncated)"} {

@@ -32,6 +32,13 @@ func refuse(t *testing.T, told string, unwanted ...string) {
 	}
 }
 
+func TestNarrativeTellsWhatBecomesOfALogBesideItsEnd(t *testing.T) {
+	told := tell(keptRun(), reports.Options{})
+	expect(t, told, "broker 1 compacts its log from 2 up to 5", "every replica compacts its log from 0 up to 6",
+		"broker 1 moves its log start to 3 (retention)", "admin is told that the log starts at 4 on every live replica (delete-records)",
+		"the log directory of broker 2 fails: input/output error")
+}
+
 func TestNarrativeTellsOneCauseOnceAndListsItsRanges(t *testing.T) {
 	told := tell(tornTail(), reports.Options{})
 	expect(t, told, "lost-write of 4 ranges in 3..", "offsets 3 to 10, 14 to 21, 25 to 32, 36 to 42 of orders-0: acknowledged at event ",

@@ -47,6 +47,16 @@ type replicaTrack struct {
 	cuts   []cutMark
 	marks  []mark // of the cuts, one for each
 	idle   []mark // leaderships of a broker that serves nobody yet
+	// cleaned are the passes of the cleaner; starts are the log starts above 0, as long
+	// as the replica is known to have them.
+	cleaned []mark
+	starts  []startSpan
+}
+
+// startSpan is a log start that holds in a span.
+type startSpan struct {
+	span
+	offset kafka.Offset
 }
 
 // point is the state from at on. end is NoOffset while it is not known.
@@ -104,6 +114,7 @@ func newTracks(events []event.Event, tp kafka.TopicPartition) *tracks {
 				}
 			}
 		}
+		r.closeStart(t.end)
 	}
 	return t
 }
@@ -149,11 +160,12 @@ func (r *replicaTrack) put(at int64, end, hw kafka.Offset) {
 	r.points = append(r.points, p)
 }
 
-// die ends what a death ends.
-func (r *replicaTrack) die(at int64, how string) {
+// die ends what ends with a death, or with the loss of the replica's disk alone.
+func (r *replicaTrack) die(at int64, text string) {
 	closeSpan(r.leads, at)
 	closeSpan(r.down, at)
-	r.down = append(r.down, span{from: at, to: -1, text: "down: " + how})
+	r.closeStart(at)
+	r.down = append(r.down, span{from: at, to: -1, text: text})
 	r.points = append(r.points, point{at, kafka.NoOffset, kafka.NoOffset})
 }
 
@@ -161,6 +173,23 @@ func (r *replicaTrack) die(at int64, how string) {
 func (r *replicaTrack) cut(at int64, from, to kafka.Offset, text string) {
 	r.cuts = append(r.cuts, cutMark{at, from, to})
 	r.marks = append(r.marks, mark{at: at, glyph: glyphCut, text: text})
+}
+
+// begin moves the log start, unless the replica is known to have moved it there.
+func (r *replicaTrack) begin(e *event.Event) {
+	if n := len(r.starts); n > 0 && r.starts[n-1].to < 0 && r.starts[n-1].offset >= e.Offset {
+		return
+	}
+	r.closeStart(e.At)
+	s := span{from: e.At, to: -1, text: "log start " + num(int64(e.Offset)) + " (" + e.Text + ")"}
+	r.starts = append(r.starts, startSpan{s, e.Offset})
+}
+
+// closeStart ends what is known of the log start.
+func (r *replicaTrack) closeStart(at int64) {
+	if n := len(r.starts); n > 0 && r.starts[n-1].to < 0 {
+		r.starts[n-1].to = at
+	}
 }
 
 func closeSpan(s []span, at int64) {

@@ -80,7 +80,9 @@ func (g *generator) plan(seed uint64) *plan.Plan {
 		g.fault()
 	}
 	g.incident()
+	g.breakDisk(seed)
 	slices.SortStableFunc(g.p.Steps, func(a, b plan.Step) int { return int(a.At - b.At) })
+	g.spareMarkers()
 	g.mend()
 	return g.p
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRandomPlanIsAScenarioFileThatReadsBackAsItself(t *testing.T) {
-	verbs := map[plan.Verb]int{}
+	verbs, disks := map[plan.Verb]int{}, map[string]int{}
 	for seed := range uint64(500) {
 		p := Random(seed)
 		text := p.String()
@@ -26,12 +26,18 @@ func TestRandomPlanIsAScenarioFileThatReadsBackAsItself(t *testing.T) {
 		}
 		for i := range p.Steps {
 			verbs[p.Steps[i].Verb]++
+			disks[p.Steps[i].Disk.Kind]++
 		}
 	}
 	for _, v := range []plan.Verb{plan.VerbKill, plan.VerbPower, plan.VerbStop, plan.VerbPause, plan.VerbCrash, plan.VerbCut,
 		plan.VerbHold, plan.VerbReset, plan.VerbHalfOpen, plan.VerbStall, plan.VerbClock, plan.VerbElect} {
 		if verbs[v] < 10 {
 			t.Errorf("500 plans hold the fault %s %d times", v, verbs[v])
+		}
+	}
+	for _, kind := range diskFaults {
+		if disks[kind] < 10 {
+			t.Errorf("500 plans hold the fault %s of a disk %d times", kind, disks[kind])
 		}
 	}
 }
@@ -69,7 +75,7 @@ func TestRandomPlansCoverClustersOfOneToFiveBrokers(t *testing.T) {
 func TestEveryFaultOfARandomPlanIsMendedBeforeTheLastRead(t *testing.T) {
 	for seed := range uint64(1000) {
 		p := Random(seed)
-		broken := map[kafka.BrokerID]plan.Verb{}
+		broken, disks := map[kafka.BrokerID]plan.Verb{}, map[kafka.BrokerID]plan.DiskFault{}
 		healsAll, releasesAll := false, false
 		for i := range p.Steps {
 			s := &p.Steps[i]
@@ -81,6 +87,14 @@ func TestEveryFaultOfARandomPlanIsMendedBeforeTheLastRead(t *testing.T) {
 				broken[s.Node] = s.Verb
 			case plan.VerbCrash:
 				broken[s.Node] = plan.VerbCrash
+			case plan.VerbWipe:
+				broken[s.Node] = s.Verb
+			case plan.VerbDisk:
+				if s.Disk.Kind == plan.DiskHeal {
+					delete(disks, s.Node)
+				} else {
+					disks[s.Node] = s.Disk
+				}
 			case plan.VerbStart:
 				if broken[s.Node] == plan.VerbCrash || broken[s.Node] == plan.VerbPause {
 					t.Errorf("seed %d: %s does not end what a %s began", seed, s, broken[s.Node])
@@ -96,8 +110,8 @@ func TestEveryFaultOfARandomPlanIsMendedBeforeTheLastRead(t *testing.T) {
 				releasesAll = releasesAll || s.Everywhere()
 			}
 		}
-		if len(broken) > 0 || !healsAll || !releasesAll {
-			t.Errorf("seed %d: not mended: %v, heal %v, release %v\n%s", seed, broken, healsAll, releasesAll, p)
+		if len(broken)+len(disks) > 0 || !healsAll || !releasesAll {
+			t.Errorf("seed %d: not mended: %v, disks %v, heal %v, release %v\n%s", seed, broken, disks, healsAll, releasesAll, p)
 		}
 		if last := p.Steps[len(p.Steps)-1]; last.Verb != plan.VerbVerify {
 			t.Errorf("seed %d ends with %s, not with a read of everything", seed, &last)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/checker"
@@ -30,6 +31,8 @@ type Options struct {
 	Trace func(line string)
 	// Debug lets the panic of a broken invariant through, with its stack.
 	Debug bool
+	// Left, if set, is what the disks hold at the start.
+	Left *Left
 }
 
 // Result is a run and its verdict.
@@ -73,11 +76,17 @@ func Run(p *plan.Plan, o Options) (*Result, error) {
 	x := newExecution(p, o)
 	c := newCluster(x.world, p, properties, r)
 	c.profile(p, o.Rules)
+	runner := sim.Runner{World: x.world, View: event.NewView(), Client: c.client, Rules: c.setRules}
+	if o.Left != nil {
+		c.clusterID, runner.Topics = o.Left.ClusterID, o.Left.topics()
+		if err := o.Left.load(x.world, slices.Concat(c.controllers(), c.brokers())); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	runner := sim.Runner{World: x.world, View: event.NewView(), Client: c.client, Rules: c.setRules}
-	outcome, err := runner.Run(p.Steps)
+	outcome, err := runner.Run(remaining(p.Steps, runner.Topics))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}

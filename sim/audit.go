@@ -34,6 +34,8 @@ func (w *World) claim(e *event.Event) {
 		w.claims[replicaKey{e.Node, e.TP()}] = e.HighWatermark
 	case event.Died:
 		w.disown(e.Node)
+	case event.StorageFailed:
+		delete(w.claims, replicaKey{e.Node, e.TP()})
 	case event.Truncated:
 		k := replicaKey{e.Node, e.TP()}
 		if hw, ok := w.claims[k]; ok {
@@ -74,20 +76,22 @@ type replica struct {
 	segments []string
 }
 
-// replicas finds the log directories of a disk, in order of name. A directory
-// whose name is no partition (a stray one, a deleted one) is none.
+// replicas finds the replicas' directories of a disk, in the root or in a log
+// directory, in order of path. A directory whose name is no partition (a stray
+// one, a deleted one) is none.
 func replicas(d *simdisk.Disk) []replica {
 	var found []replica
 	for _, path := range d.Paths(faultdisk.Cached) {
-		dir, name, nested := strings.Cut(path, "/")
-		tp, err := kafka.ParseTopicPartition(dir)
+		cut := strings.LastIndexByte(path, '/') // a directory's path ends with one
+		dir, name := path[:max(cut, 0)], path[cut+1:]
+		tp, err := kafka.ParseTopicPartition(dir[strings.LastIndexByte(dir, '/')+1:])
 		if err != nil || tp.Topic == kafka.MetadataTopic {
 			continue
 		}
 		if n := len(found); n == 0 || found[n-1].tp != tp {
 			found = append(found, replica{tp: tp})
 		}
-		if nested && strings.HasSuffix(name, logSuffix) && !strings.Contains(name, "/") {
+		if strings.HasSuffix(name, logSuffix) {
 			r := &found[len(found)-1]
 			r.segments = append(r.segments, path)
 		}
@@ -129,7 +133,7 @@ func (w *World) auditBatch(m *machine, tp kafka.TopicPartition, b record.Batch) 
 		e := event.New(event.AuditRecord)
 		e.Node, e.Topic, e.Partition = m.cfg.ID, tp.Topic, tp.Partition
 		e.Offset, e.Epoch = r.Offset, b.LeaderEpoch()
-		e.Hash, e.Attempt = event.HashValue(r.Value), attemptOf(r.Headers)
+		e.Hash, e.Attempt = event.HashNullable(r.Value), attemptOf(r.Headers)
 		w.trace(&e)
 		return nil
 	})

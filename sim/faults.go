@@ -34,11 +34,20 @@ const (
 	FaultFail
 	FaultStall
 	FaultClock
+	FaultReadError
+	FaultWriteError
+	FaultSyncError
+	FaultLyingSync
+	FaultLoseWrites
+	FaultMisdirect
+	FaultRot
+	FaultCapacity
 	FaultKinds // how many there are
 )
 
 var faultNames = [FaultKinds]string{"kill", "power", "wipe", "stop", "start", "pause", "resume", "crash", "cut", "heal",
-	"hold", "release", "reset", "half-open", "fail", "stall", "clock"}
+	"hold", "release", "reset", "half-open", "fail", "stall", "clock",
+	"read-error", "write-error", "fsync-error", "lying-fsync", "lose-writes", "misdirect-writes", "rot", "capacity"}
 
 // String names the fault as scenario files do.
 func (k FaultKind) String() string { return faultNames[k] }

@@ -86,6 +86,9 @@ func (w *World) boot(m *machine) {
 	m.life++
 	m.alive, m.paused, m.booted = true, false, w.now
 	spec := m.cfg.Boot(BootInfo{Life: m.life})
+	if m.disk != nil {
+		m.disk.Share(spec.LogDirs)
+	}
 	m.lanes, m.byLane = m.lanes[:0], m.byLane[:0]
 	w.net.PowerOn(int32(m.cfg.ID), w.now)
 	e := event.New(event.Boot)

@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"tidemark/disk"
 	"tidemark/model/event"
 	"tidemark/net/simnet"
@@ -14,9 +16,10 @@ import (
 type connEnd struct {
 	open    bool // the lane may still be called for it
 	side    simnet.Side
-	inWork  bool  // acceptor: a request waits for Send or Release
-	key     int16 // of the request in work
-	id      int32 // its correlation id
+	inWork  bool   // acceptor: a request waits for Send or Release
+	key     int16  // of the request in work
+	id      int32  // its correlation id
+	frame   []byte // that it came in, if it may be used again after the answer
 	net     simnet.Conn
 	pending wire.Pending // dialler
 }
@@ -52,12 +55,20 @@ func (l *lane) open(c simnet.Conn, side simnet.Side) node.ConnID {
 // forget ends all calls for a connection.
 func (l *lane) forget(id node.ConnID) { l.ends[id-1] = connEnd{} }
 
+// spoiled is what the World leaves in the frame of an answered Produce: whoever
+// still has an alias of its records shows it.
+const spoiled = 0xA5
+
 // finish ends the request in work.
 func (c *connEnd) finish(l *lane, id node.ConnID) {
 	if c.side != simnet.Acceptor || !c.inWork {
 		panic(fmt.Sprintf("%v of node %d answers or releases connection %d, which has no request in work", l.id, l.m.cfg.ID, id))
 	}
 	c.inWork = false
+	for i := range c.frame {
+		c.frame[i] = spoiled
+	}
+	c.frame = nil
 }
 
 // nowhere is the node behind an address at which nobody ever listened.
@@ -130,6 +141,9 @@ func (w *World) receiveRequest(c simnet.Conn, o *owner, frame []byte) {
 	}
 	end := o.lane.conn(o.conn)
 	end.inWork, end.key, end.id = true, m.Key(), m.CorrelationID
+	if end.key == int16(kmsg.Produce) {
+		end.frame = frame
+	}
 	w.deliver(o.lane, mail{kind: mailReceive, x: uint64(o.conn), message: m})
 }
 

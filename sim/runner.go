@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,8 @@ type Runner struct {
 	Client func(name string) (kafka.BrokerID, bool)
 	// Rules sets the rules that a node boots with from its next start on.
 	Rules func(id kafka.BrokerID, rules string) error
+	// Topics are the partitions of the topics that are there before the first step.
+	Topics map[string]int32
 
 	partitions map[string]int32              // of the topics created so far
 	holds      func() bool                   // what the present step waits for, nil for nothing
@@ -51,6 +54,7 @@ type Outcome struct {
 // cannot be done, with its line. It may be called once.
 func (r *Runner) Run(steps []plan.Step) (Outcome, error) {
 	r.partitions = map[string]int32{}
+	maps.Copy(r.partitions, r.Topics)
 	r.World.Observe(r.observe)
 	var untimed, timed []*plan.Step
 	for i := range steps {
@@ -200,11 +204,13 @@ func (r *Runner) take(s *plan.Step) error {
 		return w.Crash(s.Node, s.Lane, s.Op, s.Kind == "power")
 	case plan.VerbStall:
 		return w.Stall(s.Node, s.For)
+	case plan.VerbDisk:
+		return w.BreakDisk(s.Node, s.Disk)
 	case plan.VerbClock:
 		return w.ClockJump(s.Node, s.For)
 	case plan.VerbRules:
 		return r.Rules(s.Node, s.Rules)
-	case plan.VerbCut, plan.VerbHeal, plan.VerbHold, plan.VerbRelease, plan.VerbReset, plan.VerbHalfOpen:
+	case plan.VerbCut, plan.VerbHeal, plan.VerbHold, plan.VerbFail, plan.VerbRelease, plan.VerbReset, plan.VerbHalfOpen:
 		return r.takeLink(s)
 	}
 	return r.work(s)
@@ -262,9 +268,13 @@ func (r *Runner) takeLink(s *plan.Step) error {
 	}
 	key, ok := plan.APIKey(s.API)
 	if !ok {
-		return fmt.Errorf("%q is not an API that can be held", s.API)
+		return fmt.Errorf("%q is not an API that a plan can name", s.API)
 	}
-	return w.Hold(Match{Link: l, Key: key, API: s.API, Response: s.Response})
+	match := Match{Link: l, Key: key, API: s.API, Response: s.Response}
+	if s.Verb == plan.VerbFail {
+		return w.Fail(match, s.Op)
+	}
+	return w.Hold(match)
 }
 
 func (r *Runner) bothWays(s *plan.Step, l Link, f func(Link) error) error {

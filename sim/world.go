@@ -123,14 +123,14 @@ type Stats struct {
 	Faults    [FaultKinds]FaultCount
 }
 
-// Stats returns the counts so far. A disk's stall counts as effective once an
-// operation waited for it.
+// Stats returns the counts so far. A fault of a disk counts as effective when the
+// disk says so: an operation waited or failed, or somebody read other bytes.
 func (w *World) Stats() Stats {
 	s := w.stats
 	s.Messages, s.Bytes = w.net.Messages(), w.net.Bytes()
 	for _, m := range w.machines {
 		if m.disk != nil {
-			s.Faults[FaultStall].Effective += m.disk.Stats().Stall.Effective
+			s.addDisk(m.disk.Stats())
 		}
 	}
 	return s

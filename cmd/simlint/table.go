@@ -29,6 +29,7 @@ var table = []row{
 	{path: "disk/osdisk", imports: []string{"disk"}},
 	{path: "node", core: true, imports: []string{"model/*", "disk"}, third: []string{kmsg}},
 	{path: "node/storage", core: true, imports: []string{"node", "model/record", "model/rules"}},
+	{path: "node/storage/inspect", core: true, imports: []string{"disk", "model/record"}},
 	{path: "node/metadata", core: true, imports: []string{"model/*"}},
 	{path: "node/quorum", core: true, imports: []string{"node/storage", "node/metadata"}},
 	{path: "node/controller", core: true, imports: []string{"node/quorum"}},
@@ -47,9 +48,14 @@ var table = []row{
 	{path: "sim", core: true, imports: []string{"node", "model/plan", "disk/simdisk", "net/simnet", "net/wire"}},
 	{path: "sim/replay", core: true, imports: []string{"node/live/recording", "disk/simdisk"}},
 	{path: "checker", core: true, imports: []string{"model/*"}, third: []string{"github.com/anishathalye/porcupine"}},
+	{path: "checker/history", core: true, imports: []string{"model/event", "model/kafka"}},
+	{path: "checker/history/edn", core: true},
+	{path: "checker/history/jepsen", core: true, imports: []string{"checker/history", "checker/history/edn"}},
+	{path: "checker/history/verifiable", core: true, imports: []string{"checker/history"}},
+	{path: "checker/history/kgoverifier", core: true, imports: []string{"checker/history"}},
 	{path: "scenarios", imports: []string{"sim", "node/*", "checker"}},
 	{path: "reports", imports: []string{"model/*", "checker"}, third: []string{"gonum.org/v1/plot", "golang.org/x/image/font"}},
-	{path: "cmd/*", imports: []string{"all"}, third: []string{"github.com/spf13/cobra", "golang.org/x/tools/go/packages", kmsg}},
+	{path: "cmd/*", imports: []string{"all"}, third: []string{"github.com/spf13/cobra", "golang.org/x/tools/go/packages", "github.com/anishathalye/porcupine", kmsg}},
 }
 
 // domainOnly are packages that take domain types and never see the protocol's.

@@ -14,8 +14,8 @@ import (
 )
 
 func newBench() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench sim|serve", Short: "measure tidemark on this machine",
-		RunE: func(*cobra.Command, []string) error { return usageError("bench takes sim or serve") }}
+	cmd := &cobra.Command{Use: "bench sim|serve|checker|storage", Short: "measure tidemark on this machine",
+		RunE: func(*cobra.Command, []string) error { return usageError("bench takes sim, serve, checker or storage") }}
 	var asJSON bool
 	sim := &cobra.Command{
 		Use:   "sim",

@@ -62,7 +62,7 @@ func (g givenFlags) read(stderr io.Writer) (scenarios.Given, []ignoredKey, error
 	}
 	var ignored []ignoredKey
 	for _, name := range g.config {
-		settings, useless, err := readConfig(name)
+		settings, useless, err := readProperties("--config", name)
 		if err != nil {
 			return given, nil, err
 		}
@@ -119,12 +119,12 @@ func tellIgnored(stderr io.Writer, name string, ignored []ignoredKey) {
 	}
 }
 
-// readConfig reads one file into the settings that tidemark obeys and the keys
-// that it does not.
-func readConfig(name string) ([]plan.Setting, []ignoredKey, error) {
+// readProperties reads the file that a flag names into the settings that tidemark
+// obeys and the keys that it does not.
+func readProperties(flag, name string) ([]plan.Setting, []ignoredKey, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, nil, usageError("--config %s cannot be read: %w", name, errors.Unwrap(err))
+		return nil, nil, usageError("%s %s cannot be read: %w", flag, name, errors.Unwrap(err))
 	}
 	properties, err := parseProperties(string(text))
 	if err != nil {
@@ -158,13 +158,29 @@ func takeProperty(p property) (s plan.Setting, why string, err error) {
 	}
 	d, _ := kafka.Lookup(scopes, bare)
 	value := canonical(d, p.value)
-	if slices.Contains(unofferedValues[bare], value) && kafka.CheckScoped(p.key, value) != nil {
-		return s, notModelled, nil
+	if bare == kafka.LogDirs {
+		if value = simulatedDirs(value); value == "" {
+			return s, notModelled, nil
+		}
 	}
 	if err := refused(d, value); err != nil {
 		return s, "", err
 	}
 	return plan.Setting{Key: p.key, Value: value, Line: p.line}, "", kafka.CheckScoped(p.key, value)
+}
+
+// simulatedDirs names as many log directories as a file lists: where they lie is a
+// matter of the machine that the file is for. One is as good as none.
+func simulatedDirs(value string) string {
+	n := strings.Count(value, ",") + 1
+	if n == 1 {
+		return ""
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "d" + strconv.Itoa(i)
+	}
+	return strings.Join(names, ",")
 }
 
 // canonical writes a value as tidemark does: Kafka trims every value, takes
@@ -182,11 +198,6 @@ func canonical(d kafka.Definition, value string) string {
 		return strings.Join(items, ",")
 	}
 	return value
-}
-
-// unofferedValues are good in Kafka and not modelled.
-var unofferedValues = map[string][]string{
-	kafka.IsolationLevel: {"read_committed"},
 }
 
 // leastSegmentBytes is Kafka's bound since KIP-1030; scenario files may go below

@@ -182,10 +182,11 @@ func TestValueIsReadAsKafkaReadsIt(t *testing.T) {
 	}
 }
 
-func TestValueOfKafkaThatIsNotModelledIsIgnoredAndNotRefused(t *testing.T) {
-	s, why, err := takeProperty(property{"isolation.level", "read_committed", 1})
-	if err != nil || (why == "") == (s.Key == "") {
-		t.Errorf("isolation.level=read_committed: setting %v, ignored %q, error %v", s, why, err)
+func TestIsolationLevelIsReadCommittedOrReadUncommitted(t *testing.T) {
+	for _, value := range []string{"read_committed", "read_uncommitted"} {
+		if s, why, err := takeProperty(property{"isolation.level", value, 1}); s.Value != value || why != "" || err != nil {
+			t.Errorf("isolation.level=%s: setting %v, ignored %q, error %v", value, s, why, err)
+		}
 	}
 	if _, _, err := takeProperty(property{"isolation.level", "read_some", 1}); err == nil {
 		t.Error("isolation.level=read_some is taken")

@@ -79,7 +79,7 @@ Exit status: 0 pass or excused (of a story: the verdict that it declares),
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(newRun(), newSweep(), newList(), newRules(), newChecks(), newKeys(), newReplay(), newDigest(), newBench())
+	root.AddCommand(newRun(), newSweep(), newCheck(), newList(), newRules(), newChecks(), newKeys(), newReplay(), newDigest(), newLog(), newBench())
 	root.AddCommand(realCommands()...)
 	return root
 }

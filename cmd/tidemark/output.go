@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"tidemark/model/event"
+	"tidemark/checker/history"
 	"tidemark/model/plan"
 	"tidemark/reports"
 	"tidemark/scenarios"
@@ -37,9 +37,14 @@ func output(l loaded, r *scenarios.Result, replay string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func writeTrace(name string, r *scenarios.Result) error {
+// writeTrace writes a run's events as a history, which check can judge again.
+func writeTrace(name string, r *scenarios.Result, replay string) error {
 	var b bytes.Buffer
-	if err := event.WriteTrace(&b, r.Events); err != nil {
+	w := history.NewWriter(&b, history.Header{Source: replay, Clock: history.BySeq})
+	for i := range r.Events {
+		w.Write(&r.Events[i])
+	}
+	if err := w.Flush(); err != nil {
 		return err
 	}
 	return createFile(name, b.Bytes())

@@ -31,9 +31,14 @@ func listChecks(w io.Writer) error {
 			fmt.Fprintln(t, "\nFrom what clients asked and were told, alone")
 		}
 		for _, p := range checker.Promises() {
-			if p.WhiteBox == inside {
-				fmt.Fprintf(t, "  %s\t%s\n", p.Rule, p.Text)
+			if p.WhiteBox != inside {
+				continue
 			}
+			fmt.Fprintf(t, "  %s\t%s", p.Rule, p.Text)
+			if p.Jepsen != "" {
+				fmt.Fprintf(t, " (Jepsen: %s)", p.Jepsen)
+			}
+			fmt.Fprintln(t)
 		}
 	}
 	return t.Flush()

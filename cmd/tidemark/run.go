@@ -25,11 +25,15 @@ type runFlags struct {
 	rules   string
 	given   givenFlags
 	lanes   int
+	from    string
 	plot    string
 	trace   string
 	rewrite string
 	print   bool
 	json    bool
+
+	bootstrap string // run on the cluster there
+	history   string // what its clients are told
 }
 
 const defaultSeed = 1
@@ -43,7 +47,12 @@ func newRun() *cobra.Command {
 your own, or the random plan of a seed on a simulated cluster, print what happened
 and the verdict. run all runs every story as often as it declares a verdict.
 
-` + givenHelp + "\n" + plan.Help(),
+With --bootstrap the same producers and consumers work on a real cluster: steps topic,
+producer, consumer, send, write, read, verify, sleep, and wait acked and position. The
+history goes to --history and is judged as tidemark check does; set lines say how the
+cluster is set, they do not change it.
+
+` + givenHelp + "\n" + fromHelp + "\n" + plan.Help(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("run takes one story or file: tidemark run R1, tidemark run my.txt; tidemark list names the stories")
@@ -64,8 +73,11 @@ and the verdict. run all runs every story as often as it declares a verdict.
 	flags.StringVar(&f.rules, "rules", "", "historical rules, SWITCH=VALUE[,...]; see tidemark rules")
 	f.given.register(cmd)
 	flags.IntVar(&f.lanes, "lanes", 0, "data lanes of each broker, 1 to 8 (default: the file's)")
+	flags.StringVar(&f.from, "from", "", "start on a copy of DIR, which tidemark serve --brokers left")
 	flags.StringVar(&f.plot, "plot", "", "write the timeline to PREFIX.svg and PREFIX.png")
 	flags.StringVar(&f.trace, "trace", "", "write every event to FILE, a line of JSON each")
+	flags.StringVar(&f.bootstrap, "bootstrap", "", "carry the clients' steps out on the cluster at HOST:PORT[,...] instead of a simulated one")
+	flags.StringVar(&f.history, "history", "", "with --bootstrap, write what clients asked and were told to FILE, for tidemark check")
 	flags.StringVar(&f.rewrite, "rewrite", "", "put the output into the scenario file FILE as what the run must print")
 	flags.BoolVar(&f.print, "print", false, "print the plan as a scenario file and do not run it")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
@@ -149,6 +161,17 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 		_, err := io.WriteString(out, l.plan.String())
 		return err
 	}
+	if f.from != "" {
+		if o.Left, err = readLeft(f.from, l.plan.Cluster); err != nil {
+			return err
+		}
+	}
+	if f.bootstrap != "" {
+		return runReal(out, stderr, l, f)
+	}
+	if f.history != "" {
+		return usageError("--history goes with --bootstrap; --trace FILE writes the history of a simulated run")
+	}
 	p := newProgress(stderr, l.title)
 	o.Progress = p.at
 	result, err := scenarios.Run(l.plan, o)
@@ -169,7 +192,7 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if len(given.Files) > 0 {
+	if len(given.Files) > 0 || f.from != "" {
 		return verdictStatus(l, result)
 	}
 	return judge(l, result)
@@ -178,7 +201,7 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 // write makes the files that were asked for.
 func (f runFlags) write(l loaded, r *scenarios.Result) error {
 	if f.trace != "" {
-		if err := writeTrace(f.trace, r); err != nil {
+		if err := writeTrace(f.trace, r, f.replay(l.arg)); err != nil {
 			return err
 		}
 	}
@@ -205,6 +228,9 @@ func (f runFlags) replay(arg string) string {
 	line += f.given.arguments()
 	if f.lanes > 0 {
 		line += fmt.Sprintf(" --lanes %d", f.lanes)
+	}
+	if f.from != "" {
+		line += " --from " + f.from
 	}
 	return line
 }

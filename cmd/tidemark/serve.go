@@ -14,7 +14,9 @@ import (
 func realCommands() []*cobra.Command { return []*cobra.Command{newServe()} }
 
 // realBenches are the measurements that need them.
-func realBenches() []*cobra.Command { return []*cobra.Command{newBenchServe()} }
+func realBenches() []*cobra.Command {
+	return []*cobra.Command{newBenchServe(), newBenchChecker(), newBenchStorage()}
+}
 
 // serveFlags are the flags of serve as they were given.
 type serveFlags struct {
@@ -49,7 +51,10 @@ address is given.
       one controller and three brokers in this process: the first broker at
       --listen, the others at the ports behind it, the controller at the port behind
       these. Without --data the files are in a temporary directory that goes with the
-      process.
+      process. broker.session.timeout.ms is 1200 and broker.heartbeat.interval.ms 200
+      here unless set, not 9000 and 2000: after kill -9 a controller takes no new life
+      of a broker before the session of its last one is over. tidemark run FILE --from
+      d starts a simulated cluster on a copy of d.
 
   tidemark serve --node-id 1 --roles broker --voters 101@127.0.0.1:9990 \
       --listen 127.0.0.1:9092 --cluster-id ID --data d1
@@ -76,7 +81,7 @@ Exit status: 0 stopped, 2 the cluster did not come to serve, 1 a node died later
 			if err != nil {
 				return err
 			}
-			return p.serve(cmd.OutOrStdout(), signals)
+			return p.serve(cmd.OutOrStdout(), cmd.ErrOrStderr(), signals)
 		},
 	}
 	flags := cmd.Flags()

@@ -78,7 +78,7 @@ func (f *serveFlags) takeKey(given func(flag string) bool, file *serveFile, key,
 		set("voters", &f.voters, value)
 	case "log.dir", "log.dirs":
 		if strings.Contains(value, ",") {
-			return true, fmt.Errorf("%s: %s are several directories: tidemark has one for each node", key, value)
+			return true, fmt.Errorf("%s: %s are several directories: give --data DIR and --set log.dirs=NAME,NAME, and they lie in DIR", key, value)
 		}
 		set("data", &f.data, value)
 	case "listeners":

@@ -4,10 +4,7 @@ package main
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -45,13 +42,6 @@ func (p servePlan) identify(asked string, fresh bool) error {
 	return nil
 }
 
-// identity is what the directory of a node says of it; the zero value is that of
-// a new directory.
-type identity struct {
-	cluster kafka.UUID
-	node    string // node.id as it is written
-}
-
 // check tells whether the directory is that of node n.
 func (i identity) check(n *servedNode) error {
 	switch {
@@ -81,41 +71,12 @@ func chooseClusterID(asked string, known []identity) (kafka.UUID, error) {
 	return kafka.UUID{}, nil
 }
 
-// identityFile is Kafka's, at the top of a log directory.
-const identityFile = "meta.properties"
-
 // identityOf reads the identity in a node's directory.
 func (p servePlan) identityOf(n servedNode) (identity, error) {
 	if p.data == "" {
 		return identity{}, nil
 	}
-	name := filepath.Join(p.path(n), identityFile)
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return identity{}, nil
-	}
-	if err != nil {
-		return identity{}, usageError("directory cannot be read: %w", err)
-	}
-	properties, err := parseProperties(string(text))
-	if err != nil {
-		return identity{}, usageError("%s:%w", name, err)
-	}
-	var found identity
-	for _, q := range properties {
-		switch q.key {
-		case "cluster.id":
-			if found.cluster, err = kafka.ParseUUID(q.value); err != nil {
-				return identity{}, usageError("%s:%d: cluster.id: %w", name, q.line, err)
-			}
-		case "node.id":
-			found.node = q.value
-		}
-	}
-	if found.cluster.IsZero() {
-		return identity{}, usageError("%s has no cluster.id: is it a log directory of Kafka?", name)
-	}
-	return found, nil
+	return readIdentity(p.path(n))
 }
 
 // newClusterID draws an id of the kind that Kafka's format tool draws: a random

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tidemark/model/kafka"
+	"tidemark/model/plan"
 	"tidemark/model/rules"
 	"tidemark/node/broker"
 )
@@ -39,7 +41,7 @@ func (n servedNode) String() string {
 
 // controllerID is the node.id of the controller beside --brokers, as in a
 // simulation.
-const controllerID kafka.BrokerID = 101
+const controllerID = plan.FirstController
 
 // maxServedBrokers leaves ids below the controller's.
 const maxServedBrokers = 100
@@ -50,7 +52,12 @@ func (f *serveFlags) plan(given func(flag string) bool, stderr io.Writer) (serve
 	if err != nil {
 		return servePlan{}, err
 	}
-	properties, err := f.properties(file.pairs)
+	oneNode := given("node-id") || file.oneNode
+	pairs := file.pairs
+	if !oneNode {
+		pairs = slices.Concat(oneProcess, pairs)
+	}
+	properties, err := f.properties(pairs)
 	if err != nil {
 		return servePlan{}, err
 	}
@@ -59,7 +66,7 @@ func (f *serveFlags) plan(given func(flag string) bool, stderr io.Writer) (serve
 		return servePlan{}, usageError("--rules: %w", err)
 	}
 	base := broker.Config{DataLanes: f.lanes, Properties: properties, Rules: chosen}
-	if given("node-id") || file.oneNode {
+	if oneNode {
 		if given("brokers") {
 			return servePlan{}, usageError("--brokers and --node-id exclude each other: a process runs a cluster or one node")
 		}
@@ -72,6 +79,15 @@ func (f *serveFlags) plan(given func(flag string) bool, stderr io.Writer) (serve
 	}
 	return f.cluster(base)
 }
+
+// oneProcess are the defaults of a cluster in one process that are not Kafka's. All
+// its nodes are killed together, and a controller that starts gives every broker
+// that was not fenced a whole new session, before the end of which it takes no new
+// life of it: state would be back after Kafka's 9 s. A broker asks again after 0.1,
+// 0.3, 0.7 and 1.5 s, and sessions are looked at eight times in their length, so that
+// this session is over just before it asks. Brokers here need not be given longer:
+// what holds one up holds them all up, and their controller.
+var oneProcess = []kafka.Pair{{Key: kafka.BrokerSessionTimeoutMs, Value: "1200"}, {Key: kafka.BrokerHeartbeatIntervalMs, Value: "200"}}
 
 // properties are the broker keys, of the file and of --set.
 func (f *serveFlags) properties(pairs []kafka.Pair) (kafka.Config, error) {
@@ -108,12 +124,12 @@ func (f *serveFlags) cluster(base broker.Config) (servePlan, error) {
 	base.Voters = []broker.Voter{{ID: controllerID, Addr: control}}
 	controller := base
 	controller.ID, controller.Controller, controller.ControllerAddr = controllerID, true, control
-	p.nodes = append(p.nodes, servedNode{controller, fmt.Sprintf("controller-%d", controllerID)})
+	p.nodes = append(p.nodes, servedNode{controller, fmt.Sprint(controllerDirs, controllerID)})
 	for i := range f.brokers {
 		n := base
 		n.ID, n.Broker = kafka.BrokerID(i+1), true
 		n.ClientAddr, n.Advertised = listen[i], advertised[i]
-		p.nodes = append(p.nodes, servedNode{n, fmt.Sprintf("broker-%d", n.ID)})
+		p.nodes = append(p.nodes, servedNode{n, fmt.Sprint(brokerDirs, n.ID)})
 	}
 	return p, p.identify(f.clusterID, true)
 }

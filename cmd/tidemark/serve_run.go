@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"tidemark/model/event"
+	"tidemark/model/kafka"
 	"tidemark/node"
 	"tidemark/node/broker"
 	"tidemark/node/live"
@@ -21,6 +23,9 @@ import (
 // maxReady is how long brokers may take until they serve: as long as Kafka's
 // initial.broker.registration.timeout.ms, after which they give up themselves.
 const maxReady = 65 * time.Second
+
+// slowReady is after which time serve says what it waits for.
+const slowReady = time.Second
 
 // death is the end of a node.
 type death struct {
@@ -35,11 +40,13 @@ type served struct {
 	nodes  []*live.Node
 	ready  chan struct{} // one for each broker
 	deaths chan death
-	left   int // nodes whose death has not been told
+	left   int       // nodes whose death has not been told
+	notice io.Writer // is told what a start waits for
+	killed []string  // brokers whose last life did not end cleanly
 }
 
 // serve runs the nodes until a signal, or until one dies.
-func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) (err error) {
+func (p servePlan) serve(out, notice io.Writer, signals <-chan os.Signal) (err error) {
 	if p.data == "" {
 		dir, err := os.MkdirTemp("", "tidemark-serve-")
 		if err != nil {
@@ -48,7 +55,8 @@ func (p servePlan) serve(out io.Writer, signals <-chan os.Signal) (err error) {
 		defer os.RemoveAll(dir)
 		p.data = dir
 	}
-	s := &served{plan: p, ready: make(chan struct{}, len(p.nodes)), deaths: make(chan death, len(p.nodes))}
+	s := &served{plan: p, ready: make(chan struct{}, len(p.nodes)), deaths: make(chan death, len(p.nodes)), notice: notice,
+		killed: p.killed()}
 	if p.record != "" {
 		stop, e := s.startRecording()
 		if e != nil {
@@ -133,14 +141,15 @@ func (s *served) observe(e *event.Event) {
 
 // awaitReady waits until every broker serves; stop if a signal came before.
 func (s *served) awaitReady(signals <-chan os.Signal) (stop bool, err error) {
-	late := time.NewTimer(maxReady)
+	late, slow := time.NewTimer(maxReady), time.NewTimer(slowReady)
 	defer late.Stop()
-	for _, n := range s.plan.nodes {
-		if !n.cfg.Broker {
-			continue
-		}
+	defer slow.Stop()
+	for missing := s.plan.brokers(); missing > 0; {
 		select {
 		case <-s.ready:
+			missing--
+		case <-slow.C:
+			fmt.Fprintln(s.notice, s.waitsFor())
 		case d := <-s.deaths:
 			s.left--
 			return true, usageError("%v: %s", d.node, d.reason)
@@ -152,6 +161,42 @@ func (s *served) awaitReady(signals <-chan os.Signal) (stop bool, err error) {
 	}
 	return false, nil
 }
+
+// waitsFor is why brokers do not serve yet. A broker of which the controller holds a
+// session may be alive elsewhere; Kafka takes no second one before that is over.
+func (s *served) waitsFor() string {
+	if len(s.killed) == 0 {
+		return "waiting for the controller of --voters"
+	}
+	session := s.plan.nodes[0].cfg.Properties.Millis(kafka.BrokerSessionTimeoutMs)
+	return fmt.Sprintf("waiting for the session of the last life of %s, which was killed: up to %v where its controller died too (broker.session.timeout.ms)",
+		strings.Join(s.killed, ", "), session+session/8)
+}
+
+// brokers is how many there are.
+func (p servePlan) brokers() (n int) {
+	for _, node := range p.nodes {
+		if node.cfg.Broker {
+			n++
+		}
+	}
+	return n
+}
+
+// killed are the brokers whose directories have no mark of a clean end.
+func (p servePlan) killed() (names []string) {
+	for _, n := range p.nodes {
+		known, err := readIdentity(p.path(n))
+		_, mark := os.Stat(filepath.Join(p.path(n), cleanMarker))
+		if n.cfg.Broker && err == nil && !known.cluster.IsZero() && mark != nil {
+			names = append(names, n.String())
+		}
+	}
+	return names
+}
+
+// cleanMarker is the file that Kafka leaves in a log directory at a clean end.
+const cleanMarker = ".kafka_cleanshutdown"
 
 // end stops the nodes: all brokers together, as one after another each would wait
 // for the next heartbeats of those that stay, then the controllers. After a

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,13 +37,14 @@ type serving struct {
 	cmd   *exec.Cmd
 	ready string
 	rest  io.Reader
+	err   bytes.Buffer // its standard error; to be read when it is dead
 }
 
 func startServing(t *testing.T, args ...string) *serving {
 	t.Helper()
 	s := &serving{t: t, cmd: exec.Command(os.Args[0], append([]string{"serve"}, args...)...)}
 	s.cmd.Env = append(os.Environ(), asCommand+"=1")
-	s.cmd.Stderr = os.Stderr
+	s.cmd.Stderr = &s.err
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +57,8 @@ func startServing(t *testing.T, args ...string) *serving {
 	s.ready, err = r.ReadString('\n')
 	s.rest = r
 	if err != nil || !strings.HasPrefix(s.ready, "ready: ") {
-		s.cmd.Process.Kill()
-		t.Fatalf("serve %v says %q, %v", args, s.ready, err)
+		s.kill()
+		t.Fatalf("serve %v says %q, %v, on stderr %q", args, s.ready, err, s.err.String())
 	}
 	return s
 }
@@ -66,7 +69,7 @@ func (s *serving) stop() {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	rest, _ := io.ReadAll(s.rest)
 	if err := s.cmd.Wait(); err != nil || len(rest) > 0 {
-		s.t.Fatalf("after SIGTERM: %v, printed %q", err, rest)
+		s.t.Fatalf("after SIGTERM: %v, printed %q, on stderr %q", err, rest, s.err.String())
 	}
 }
 
@@ -103,11 +106,32 @@ func TestClusterStopsCleanlyOnSIGTERMAndComesBackAsTheSameCluster(t *testing.T) 
 	}
 }
 
-func TestKilledClusterComesBack(t *testing.T) {
-	args := []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0",
-		"--set", "broker.session.timeout.ms=500", "--set", "broker.heartbeat.interval.ms=100"}
-	startServing(t, args...).kill()
-	startServing(t, args...).stop()
+func TestKilledClusterComesBackAndSaysWhatItWaitsFor(t *testing.T) {
+	args := []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--set", "broker.session.timeout.ms=2000"}
+	first := startServing(t, args...)
+	first.kill()
+	again := startServing(t, args...)
+	again.stop()
+	if got := first.err.String(); got != "" {
+		t.Errorf("a new cluster said %q", got)
+	}
+	const want = "waiting for the session of the last life of broker 1, which was killed: up to 2.25s"
+	if got := again.err.String(); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("said %q, want one line with %q", got, want)
+	}
+}
+
+func TestClusterInOneProcessHasShortSessionsUnlessAsked(t *testing.T) {
+	node := []string{"--node-id", "101", "--roles", "controller", "--voters", "101@h:1", "--data", t.TempDir(), "--cluster-id", testCluster}
+	for want, args := range map[time.Duration][]string{
+		1200 * time.Millisecond: nil,
+		7 * time.Second:         {"--set", "broker.session.timeout.ms=7000"},
+		9 * time.Second:         node,
+	} {
+		if got := planOf(t, args...).nodes[0].cfg.Properties.Millis(kafka.BrokerSessionTimeoutMs); got != want {
+			t.Errorf("serve %v: sessions of %v, want %v", args, got, want)
+		}
+	}
 }
 
 func TestOneNodePerProcessIsAClusterToo(t *testing.T) {

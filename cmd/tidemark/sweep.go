@@ -33,8 +33,8 @@ func newSweep() *cobra.Command {
 		Long: `Run the random plan of every seed and judge it: a small cluster with drawn settings,
 clients that write and read, and faults (kill, power loss, a crash between two
 operations, controlled shutdown, pause, cut, hold, reset, half-open connections, disk
-stalls, clock jumps), all of them mended in the end. tidemark run seed-N --print shows
-a plan, tidemark run seed-N what came of it.
+stalls, clock jumps, disks that fail, lie, forget or fill up), all of them mended in the
+end. tidemark run seed-N --print shows a plan, tidemark run seed-N what came of it.
 
 The summary counts verdicts, how often each fault made a difference and in how many
 seeds, and the conditions that faults are injected for: a search that never saw a

@@ -37,11 +37,27 @@ type Harness struct {
 	// Crash cuts the power, loses everything that was not synced, and returns
 	// the view of the next life. It is nil where that cannot be done.
 	Crash func() disk.FS
+	// Full leaves room for n bytes more, files counted by their sizes. It is nil
+	// where that cannot be done.
+	Full func(n int64)
+	// Break lets the next operation of a kind fail with disk.ErrIO, and no other. It
+	// is nil where that cannot be done.
+	Break func(Operation)
 }
+
+// Operation is a kind of operation that can be made to fail.
+type Operation uint8
+
+const (
+	// Write is File.WriteAt.
+	Write Operation = iota
+	// Sync is File.Sync or FS.SyncDir.
+	Sync
+)
 
 // Run tries every promise of the contract on disks of its own.
 func Run(t *testing.T, fresh func(t *testing.T) Harness) {
-	groups := [][]promise{names, contents, regions, syncs}
+	groups := [][]promise{names, contents, regions, syncs, failures}
 	for _, p := range slices.Concat(groups...) {
 		t.Run(p.text, func(t *testing.T) {
 			p.try(&try{T: t, Harness: fresh(t)})

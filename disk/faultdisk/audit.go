@@ -65,7 +65,10 @@ func (d *Disk) ReadFile(s Side, path string) ([]byte, error) {
 		return nil, wrap("read", path, disk.ErrNotExist)
 	}
 	p := make([]byte, n.size)
-	return p, d.readCached(n, p, 0)
+	d.quiet = true
+	err := d.readCached(n, p, 0)
+	d.quiet = false
+	return p, err
 }
 
 func (d *Disk) readDurable(path string) ([]byte, error) {
@@ -130,6 +133,33 @@ func (d *Disk) Digest(write func([]byte)) {
 		}
 	}
 	g.add("stall", d.stall.until)
+	d.digestFaults(g)
+	d.digestResidents(g)
+}
+
+// digestFaults writes what was ordered, if anything was.
+func (d *Disk) digestFaults(g *digester) {
+	for _, o := range d.orders {
+		g.add(o.target.Path, int64(o.kind), o.target.From, o.target.To, int64(o.target.Op), int64(o.seen))
+	}
+	if d.capacity > 0 {
+		g.add("capacity", d.capacity)
+	}
+}
+
+// digestResidents writes the order of a bounded page cache.
+func (d *Disk) digestResidents(g *digester) {
+	r := &d.residents
+	if r.limit == 0 {
+		return
+	}
+	g.add("page cache", r.limit, r.clean, r.dirty)
+	for i := r.nodes[0].older; i != 0; i = r.nodes[i].older {
+		g.add("clean", int64(r.nodes[i].key.file.id), r.nodes[i].key.index)
+	}
+	for _, n := range r.waiting {
+		g.add("dirty", int64(n.id), int64(n.dirty))
+	}
 }
 
 // number is the inode number of n, 0 for none.

@@ -21,8 +21,12 @@ const noCut = math.MaxInt64
 type page struct {
 	data  [PageSize]byte
 	dirty uint8 // bit k: sector k was written since the last sync was asked
+	stray uint8 // bit k: sector k is clean, yet the base may have other bytes; 0 for a page that may leave
 	held  bool  // frozen by a sync in flight: copy before writing
 }
+
+// sectorOf is a sector of a page, as bytes.
+func (p *page) sectorOf(k int) []byte { return p.data[k*SectorSize:][:SectorSize] }
 
 // slot places a page in a file.
 type slot struct {
@@ -57,6 +61,9 @@ func sectors(from, to int) uint8 {
 	return uint8((1<<end - 1) &^ (1<<first - 1))
 }
 
+// allSectors is the mask of a whole page.
+const allSectors = 0xff
+
 // dirtyBytes is the size of the sectors in a mask, bytes.
 func dirtyBytes(mask uint8) int64 {
 	return int64(bits.OnesCount8(mask)) * SectorSize
@@ -67,7 +74,7 @@ func (d *Disk) take() *page {
 	if n := len(d.free); n > 0 {
 		p := d.free[n-1]
 		d.free = d.free[:n-1]
-		p.dirty, p.held = 0, false
+		p.dirty, p.stray, p.held = 0, 0, false
 		return p
 	}
 	return new(page)
@@ -94,7 +101,7 @@ func (d *Disk) writable(f *inode, index int64, whole bool) (*page, error) {
 	p := f.slots[i].page
 	if p.held {
 		c := d.take()
-		c.data = p.data
+		c.data, c.stray = p.data, p.stray
 		f.slots[i].page = c
 		return c, nil
 	}
@@ -131,6 +138,7 @@ func (d *Disk) readBase(f *inode, p []byte, off int64) error {
 	if n == 0 {
 		return nil
 	}
+	d.exposed(f.id, off, n)
 	return d.base.ReadAt(f.id, p[:n], off)
 }
 

@@ -27,6 +27,16 @@ type Disk struct {
 	free        []*page
 	freeFlights []*flight
 
+	residents residents // of a bounded page cache
+	forced    int64     // bytes that it wrote back
+
+	orders   []*order
+	scars    map[scar]*order
+	flips    []flipped
+	capacity int64  // bytes, 0: unlimited
+	noSpace  *order // the limit
+	quiet    bool   // whoever reads is no reader
+
 	stall stall
 	stats Stats
 }
@@ -41,6 +51,8 @@ func New(base Base) *Disk {
 // boot builds the cached names from the durable ones.
 func (d *Disk) boot() {
 	d.life++
+	d.flips = nil
+	d.residents.reset(d.residents.limit)
 	d.root = &inode{id: Root, dir: true, refs: 1, named: true, entries: map[string]*inode{}}
 	d.inodes = map[Inode]*inode{Root: d.root}
 	d.load(d.root)
@@ -93,14 +105,19 @@ func (d *Disk) parent(path string) (*inode, string) {
 	return n, path[cut+1:]
 }
 
-// Top is the inode that a path leads through in the root, 0 if there is none.
-func (d *Disk) Top(path string) Inode {
+// Top is the inode that a path leads through depth names below the root, 0 if
+// there is none.
+func (d *Disk) Top(path string, depth int) Inode {
 	checkPath(path)
-	name, _, _ := strings.Cut(path, "/")
-	if n := d.root.entries[name]; n != nil {
-		return n.id
+	n := d.root
+	for ; depth > 0 && n != nil && path != ""; depth-- {
+		name, rest, _ := strings.Cut(path, "/")
+		n, path = n.entries[name], rest
 	}
-	return 0
+	if n == nil {
+		return 0
+	}
+	return n.id
 }
 
 // Open opens an existing file.
@@ -137,6 +154,9 @@ func (d *Disk) make(op, path string, dir bool) (*inode, error) {
 	}
 	if parent.entries[name] != nil {
 		return nil, wrap(op, path, disk.ErrExist)
+	}
+	if d.crowded() {
+		return nil, d.full(op, path)
 	}
 	n := d.newInode(dir)
 	n.refs, n.named = 1, true

@@ -50,12 +50,35 @@
 // Nothing else does: syncing a file says nothing about its name, and a change in
 // one directory nothing about another.
 //
-// # Where further faults enter
+// # The page cache
 //
-// A fault is a file of its own with a counter in Stats. Device errors on reads
-// and writes belong at File.ReadAt and File.WriteAt, failing and lying syncs at
-// Disk.Finish, lost and misdirected writes and rot between settle and the Base;
-// a clean page that stays in the cache already hides the Base from readers.
+// Reads of what is in memory cost no device. Unbounded, which is the start, that
+// is all that was used since the machine booted; SetPageCache gives the cache a
+// size, and with it eviction and forced write-back.
+//
+// A clean page normally has no copy here, since the base has the same bytes. It
+// has one where the base does not: after a failed sync, after a write that the
+// device lost or misplaced, and where the base was damaged under a page that was
+// in memory. Such a copy hides the truth from readers until it is evicted or the
+// machine reboots.
+//
+// # Faults
+//
+// Each is a file of its own with a counter in Stats. Those that are ordered
+// (Fail..., Lie..., Lose..., Misdirect..., LimitSpace) strike the operations that
+// their Target matches, until Heal.
+//
+//	read      ReadError    from the device only         File.ReadAt, regions
+//	write     WriteError   into the cache, maybe half   File.WriteAt, Truncate
+//	          NoSpace      as far as there is space     the same, and new names
+//	sync      SyncError    three aftermaths             settle
+//	          LyingSync    done, nothing durable        Finish
+//	device    LostWrite    a page is not written        storePage
+//	          Misdirected  it is, over the page before  storePage
+//	medium    Rot          a bit flips                  at once
+//
+// A fault of the last three is effective once a reader gets wrong bytes: scars
+// remember which sectors of the base are wrong, and by whose fault.
 //
 // The package has no clock and knows no lanes: the driver says when a sync
 // finishes, what time it is and until when a stall lasts.

@@ -45,7 +45,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 		return 0, errNegative
 	}
 	n := int(min(max(f.ino.size-off, 0), int64(len(p))))
-	if err := f.d.readCached(f.ino, p[:n], off); err != nil {
+	if err := f.d.read(f.ino, p[:n], off); err != nil {
 		return 0, err
 	}
 	if n < len(p) {
@@ -62,7 +62,10 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errNegative
 	}
-	f.ino.warmUp(off, int64(len(p)))
+	p, refused := f.d.admit(f.ino, p, off)
+	if err := f.d.fetchPartial(f.ino, off, int64(len(p))); err != nil {
+		return 0, err
+	}
 	done := 0
 	for done < len(p) {
 		index, in := off/PageSize, int(off%PageSize)
@@ -75,8 +78,12 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 		page.dirty |= sectors(in, in+n)
 		done, off = done+n, off+int64(n)
 		f.ino.size = max(f.ino.size, off)
+		if f.d.Bounded() {
+			f.d.residents.soil(f.ino, index)
+		}
 	}
-	return done, nil
+	f.d.balance()
+	return done, refused
 }
 
 // Truncate sets the size in the cache.
@@ -87,7 +94,11 @@ func (f *File) Truncate(size int64) error {
 	if size < 0 {
 		return errNegative
 	}
+	if err := f.d.resize(f.ino, size); err != nil {
+		return err
+	}
 	if size < f.ino.size {
+		f.d.residents.dropFrom(f.ino, (size+PageSize-1)/PageSize)
 		if err := f.d.cutPages(f.ino, size); err != nil {
 			return err
 		}
@@ -115,13 +126,23 @@ func (f *File) Sync() (s Sync, dirty int64) {
 	return f.d.syncFile(f.ino)
 }
 
-// Missed marks the pages of n bytes at off as in memory and returns the size of
-// those that were not, because nobody used them since the machine booted.
+// Missed is the size of the pages, bytes, that a read of n bytes at off must get
+// from the device: nobody used them since the machine booted, or they were
+// evicted.
 func (f *File) Missed(off int64, n int) int64 {
 	if f.check() != nil && f.uses == 0 || !f.Alive() {
 		return 0
 	}
-	return f.ino.warmUp(max(off, 0), int64(n))
+	return f.d.missing(f.ino, max(off, 0), int64(n))
+}
+
+// Fetched is the same for a write: it needs the rest of the pages that it
+// overwrites in part.
+func (f *File) Fetched(off int64, n int) int64 {
+	if f.check() != nil {
+		return 0
+	}
+	return f.d.partial(f.ino, max(off, 0), int64(n))
 }
 
 // Close gives the handle up; regions keep the file until they are released.
@@ -152,7 +173,7 @@ func (f *File) ReadRegion(p []byte, off int64) error {
 		return fmt.Errorf("region of %d bytes at %d in a file of %d bytes: %w",
 			len(p), off, f.ino.size, io.ErrUnexpectedEOF)
 	}
-	return f.d.readCached(f.ino, p, off)
+	return f.d.read(f.ino, p, off)
 }
 
 // Retain counts a region that needs the file. A file that is closed already

@@ -24,7 +24,15 @@ type inode struct {
 	cut     int64  // lowest size since the last sync was asked, noCut if none
 	flights int    // syncs in flight, part of refs
 
-	// cold is the size in bytes that was durable when the machine booted; pages
+	// unreported is the error of a write-back, which the next sync fails with.
+	unreported error
+
+	// Of a bounded page cache: the first of the pages in memory, and how many of
+	// them are dirty.
+	pages int32
+	dirty int
+
+	// Of an unbounded one: cold is the size in bytes that was durable when the machine booted; pages
 	// below it are in memory only if their bit in warm is set.
 	cold int64
 	warm []uint64
@@ -70,8 +78,9 @@ func (d *Disk) release(n *inode) error {
 		}
 	}
 	n.slots = nil
+	d.residents.dropFrom(n, 0)
 	delete(d.inodes, n.id)
-	return d.base.Forget(n.id)
+	return d.forget(n.id)
 }
 
 // sorted lists all inodes by number.
@@ -83,19 +92,27 @@ func (d *Disk) sorted() []*inode {
 	return all
 }
 
-// warmUp marks the pages of bytes [off, off+n) as in memory and returns the
-// bytes in them that were not.
-func (n *inode) warmUp(off, length int64) (missed int64) {
+// warmUp marks the pages of bytes [off, off+n) as in memory.
+func (n *inode) warmUp(off, length int64) {
 	end := min(n.cold, off+min(length, math.MaxInt64-off))
 	for index := off / PageSize; index*PageSize < end; index++ {
-		word, bit := int(index/64), uint64(1)<<(index%64)
+		word := int(index / 64)
 		if word >= len(n.warm) {
 			n.warm = append(n.warm, make([]uint64, word+1-len(n.warm))...)
 		}
-		if n.warm[word]&bit == 0 {
-			n.warm[word] |= bit
-			missed += PageSize
+		n.warm[word] |= 1 << (index % 64)
+	}
+}
+
+// cooled is the size of the pages of bytes [off, off+n) that nobody used since
+// the machine booted, bytes.
+func (n *inode) cooled(off, length int64) (bytes int64) {
+	end := min(n.cold, off+min(length, math.MaxInt64-off))
+	for index := off / PageSize; index*PageSize < end; index++ {
+		word := int(index / 64)
+		if word >= len(n.warm) || n.warm[word]&(1<<(index%64)) == 0 {
+			bytes += PageSize
 		}
 	}
-	return missed
+	return bytes
 }

@@ -14,6 +14,8 @@ type change struct {
 	seq uint64
 	n   int
 	set [2]binding
+	// lied is the fault for which a sync said that the change is durable.
+	lied *order
 }
 
 // record notes a change that the cached names already show.

@@ -6,7 +6,7 @@ import "slices"
 type Loss uint8
 
 const (
-	// LoseAll leaves exactly what was synced.
+	// LoseAll leaves exactly what was synced, or written back by a full page cache.
 	LoseAll Loss = iota
 	// LoseNone leaves everything, as if the kernel had just written it back.
 	LoseNone
@@ -118,6 +118,9 @@ func (d *Disk) loseNames(l *lottery) (lost bool, err error) {
 			keep[i] = keep[i] && (keep[j] || !d.journal[i].needs(&d.journal[j]))
 		}
 		lost = lost || !keep[i]
+		if o := d.journal[i].lied; o != nil && !keep[i] {
+			d.hit(o)
+		}
 	}
 	return lost, d.apply(keep)
 }
@@ -132,7 +135,7 @@ func (d *Disk) chain(n *inode) (versions []flight, dirty uint64) {
 	now := flight{ino: n, size: n.size, cut: n.cut}
 	for _, s := range n.slots {
 		if s.page.dirty != 0 {
-			now.writes = append(now.writes, write{s.index, s.page, s.page.dirty})
+			now.writes = append(now.writes, write{index: s.index, page: s.page, mask: s.page.dirty})
 		}
 	}
 	versions = append(versions, now)
@@ -162,7 +165,7 @@ func (d *Disk) loseSectors(n *inode, l *lottery) (lost bool, err error) {
 		if v.cut < d.base.Size(n.id) {
 			if i >= survivor {
 				lost = true
-			} else if err := d.base.Truncate(n.id, v.cut); err != nil {
+			} else if err := d.setSize(n.id, v.cut); err != nil {
 				return false, err
 			}
 		}
@@ -173,7 +176,10 @@ func (d *Disk) loseSectors(n *inode, l *lottery) (lost bool, err error) {
 	if l.shape == cutShort {
 		size = min(size, d.base.Size(n.id))
 	}
-	if err := d.base.Truncate(n.id, size); err != nil {
+	if err := d.setSize(n.id, size); err != nil {
+		return false, err
+	}
+	if err := d.showLies(n, versions); err != nil {
 		return false, err
 	}
 	if lost || size != n.size {
@@ -224,7 +230,7 @@ func (d *Disk) reboot() error {
 		if d.inodes[n.id] != nil {
 			continue
 		}
-		if err := d.base.Forget(n.id); err != nil {
+		if err := d.forget(n.id); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"tidemark/disk"
 )
 
-// lockName is the file in the root that says whose directory it is.
-const lockName = ".lock"
+// LockName is the file in the root that says whose directory it is. Views do not have
+// it.
+const LockName = ".lock"
 
 // Disk is one directory, held by this process until Close.
 type Disk struct {
@@ -30,7 +31,7 @@ func Open(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the log directory: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
+	lock, err := lockFile(filepath.Join(dir, LockName))
 	if err != nil {
 		return nil, err
 	}

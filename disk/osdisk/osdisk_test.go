@@ -140,7 +140,7 @@ func TestNamesCannotLeaveTheDirectory(t *testing.T) {
 	if _, err := l.Open("link/secret"); err == nil {
 		t.Error("a symbolic link led out of the directory")
 	}
-	for _, bad := range []string{"/etc/passwd", "..", "../x", "a//b", "./a", ".", "a/", lockName} {
+	for _, bad := range []string{"/etc/passwd", "..", "../x", "a//b", "./a", ".", "a/", LockName} {
 		func() {
 			defer func() {
 				if r, ok := recover().(string); !ok || !strings.Contains(r, "osdisk: ") {

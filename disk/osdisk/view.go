@@ -27,7 +27,7 @@ func path(name string) string {
 	if !fs.ValidPath(name) || name == "." {
 		panic(fmt.Sprintf("osdisk: %q is no clean path below the root", name))
 	}
-	if name == lockName {
+	if name == LockName {
 		panic("osdisk: .lock is the lock of the directory, not a lane's file")
 	}
 	return name
@@ -96,7 +96,7 @@ func (v *view) List(dir string) ([]string, error) {
 		switch {
 		case e.IsDir():
 			names = append(names, e.Name()+"/")
-		case dir != "" || e.Name() != lockName:
+		case dir != "" || e.Name() != LockName:
 			names = append(names, e.Name())
 		}
 	}

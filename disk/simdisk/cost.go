@@ -1,6 +1,9 @@
 package simdisk
 
 // What an operation costs, ns of simulated time: a small server with a SATA SSD.
+// The page cache is memory and costs processor time; the device is one queue, in
+// which each takes its turn. Sizes of cold reads are whole pages of 4 KiB, sizes
+// of syncs dirty sectors of 512 bytes.
 const (
 	ReadNanos        = 1_500 // page-cache read, and per KiB:
 	ReadNanosPerKiB  = 100
@@ -13,6 +16,9 @@ const (
 	FsyncNanos       = 500_000 // sync of a file, and per KiB of dirty sectors:
 	FsyncNanosPerKiB = 2_560   // 400 MB/s
 	SyncDirNanos     = 400_000
+	// What a writer waits for when the page cache must write back first, and per
+	// KiB of dirty sectors as for a sync:
+	WriteBackNanos = 200_000
 )
 
 // perKiB is the share of n bytes in a cost per KiB, rounded up.

@@ -2,6 +2,8 @@ package simdisk
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"tidemark/disk"
 	"tidemark/disk/faultdisk"
@@ -42,6 +44,7 @@ type Disk struct {
 	// owners has the lane of each file or directory in the root that was changed
 	// in this incarnation. Inodes follow a rename and are never used again.
 	owners map[faultdisk.Inode]string
+	shared []string // directories in the root whose entries have owners each
 }
 
 // New returns an empty disk.
@@ -115,11 +118,18 @@ func (d *Disk) Stall(until int64) { d.fd.Stall(until) }
 // Stats returns the counts of faults since New.
 func (d *Disk) Stats() Stats { return d.fd.Stats() }
 
+// Faults is where faults are ordered, and where the page cache
+// gets its bound.
+func (d *Disk) Faults() Faults { return d.fd }
+
 // Paths lists every path of one side, sorted, directories with a trailing slash.
 func (d *Disk) Paths(s Side) []string { return d.fd.Paths(s) }
 
 // ReadFile returns the whole content of a file of one side, without cost.
 func (d *Disk) ReadFile(s Side, path string) ([]byte, error) { return d.fd.ReadFile(s, path) }
+
+// Survey looks at what a power loss could leave now.
+func (d *Disk) Survey() faultdisk.Survey { return d.fd.Survey() }
 
 // Digest writes the whole state in one fixed form: what is durable, what is
 // cached, what is on its way, when the device is free.
@@ -129,7 +139,21 @@ func (d *Disk) Digest(write func([]byte)) {
 	write(fmt.Appendf(nil, "busy %d", d.busy))
 }
 
-// claim makes lane the owner of a file or directory in the root, on account of
+// Share says that the entries of some directories in the root, such as Kafka's
+// log.dirs, have owners of their own, as those of the root itself have.
+func (d *Disk) Share(dirs []string) { d.shared = dirs }
+
+// owned is what a path is owned by way of: a file or directory in the root or in
+// a shared directory. 0: it does not exist.
+func (d *Disk) owned(path string) faultdisk.Inode {
+	depth := 1
+	if top, _, below := strings.Cut(path, "/"); below && slices.Contains(d.shared, top) {
+		depth = 2
+	}
+	return d.fd.Top(path, depth)
+}
+
+// claim makes lane the owner of what a path is owned by way of, on account of
 // path; 0 is none.
 func (d *Disk) claim(lane string, top faultdisk.Inode, path string) {
 	if top == 0 {

@@ -18,10 +18,16 @@
 //
 // The page cache costs processor time (see the constants in cost.go). The device
 // is one queue: a sync starts when the one before it is done. It is paid for by
-// nobody's callback, only the wait for it shows. Bytes that nobody touched since
-// the machine booted must come from the device (a cold read). A stall delays
-// whatever touches the device, and writes and changes of names, which a kernel
-// blocks when it cannot write back; warm reads go on.
+// nobody's callback, only the wait for it shows. Bytes that are not in the page
+// cache must come from the device (a cold read). A stall delays whatever touches
+// the device, and writes and changes of names, which a kernel blocks when it
+// cannot write back; warm reads go on.
+//
+// A page cache without a bound holds what was used since the machine booted, and
+// its cold reads pass the queue by, as on a device with many channels that is
+// hardly ever asked. SetPageCache makes the machine small: cold reads then stand
+// in the queue with syncs and forced write-back, and whoever reads cold holds the
+// others up. So one consumer that lags behind slows down acknowledgements.
 //
 // # Ownership
 //

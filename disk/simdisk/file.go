@@ -30,7 +30,7 @@ func (f *file) own() {
 func (f *file) read(off int64, n int) {
 	cost := ReadNanos + perKiB(ReadNanosPerKiB, int64(n))
 	if missed := f.Missed(off, n); missed > 0 {
-		f.v.pay(cost + ColdNanos + perKiB(ColdNanosPerKiB, missed))
+		f.v.cold(cost, missed)
 		return
 	}
 	f.v.host.Charge(cost)
@@ -52,7 +52,15 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 	}
 	f.own()
 	f.v.pay(WriteNanos + perKiB(WriteNanosPerKiB, int64(len(p))))
-	return f.File.WriteAt(p, off)
+	if !f.v.d.fd.Bounded() {
+		return f.File.WriteAt(p, off)
+	}
+	if missed := f.Fetched(off, len(p)); missed > 0 {
+		f.v.cold(0, missed)
+	}
+	n, err := f.File.WriteAt(p, off)
+	f.v.writeBack(f.v.d.fd.Forced())
+	return n, err
 }
 
 // Truncate implements disk.File.

@@ -84,3 +84,15 @@ func TestAnUncleanPathPanics(t *testing.T) {
 	must(t, err)
 	var _ disk.FS = fs
 }
+
+func TestEntriesOfASharedDirectoryHaveOwnersOfTheirOwn(t *testing.T) {
+	w := newWorld()
+	w.d.Share([]string{"d0"})
+	one, two := w.d.View("data-0", w), w.d.View("data-1", w)
+	must(t, one.Mkdir("d0"))
+	must(t, one.Mkdir("d0/t-0"))
+	must(t, two.Mkdir("d0/t-1"))
+	w.file(t, two, "d0/t-1/log", 10)
+	refused(t, "a create in another's replica", func() { one.Create("d0/t-1/index") })
+	refused(t, "a removal of the shared directory", func() { two.Remove("d0") })
+}

@@ -24,8 +24,35 @@ func (v *view) pay(cost int64) {
 	v.host.Charge(v.d.fd.Delay(v.host.Now()) + cost)
 }
 
+// cold charges a read of so many bytes from the device, over what it costs in
+// memory. With a bounded page cache it takes its turn on the device, and what
+// comes later waits for it.
+func (v *view) cold(cost, missed int64) {
+	device := ColdNanos + perKiB(ColdNanosPerKiB, missed)
+	if !v.d.fd.Bounded() {
+		v.pay(cost + device)
+		return
+	}
+	v.host.Charge(cost)
+	v.wait(device)
+}
+
+// writeBack charges the writer that made too much dirty with the bytes that the
+// page cache wrote back.
+func (v *view) writeBack(forced int64) {
+	if forced > 0 {
+		v.wait(WriteBackNanos + perKiB(FsyncNanosPerKiB, forced))
+	}
+}
+
+// wait puts work on the device and holds the lane until it is done.
+func (v *view) wait(cost int64) {
+	now := v.host.Now()
+	v.host.Charge(v.d.queue(now, cost) - now)
+}
+
 // claim makes the lane the owner of what path is in or below, if that exists.
-func (v *view) claim(path string) { v.d.claim(v.lane, v.d.fd.Top(path), path) }
+func (v *view) claim(path string) { v.d.claim(v.lane, v.d.owned(path), path) }
 
 // Open implements disk.FS.
 func (v *view) Open(name string) (disk.File, error) {
@@ -37,7 +64,7 @@ func (v *view) Open(name string) (disk.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{File: f, v: v, name: name, top: v.d.fd.Top(name)}, nil
+	return &file{File: f, v: v, name: name, top: v.d.owned(name)}, nil
 }
 
 // Create implements disk.FS.

@@ -80,12 +80,36 @@ func (w *world) digest() uint64 {
 }
 
 func TestKeepsTheDiskContract(t *testing.T) {
+	disktest.Run(t, func(t *testing.T) disktest.Harness { return newWorld().harness() })
+}
+
+func TestKeepsTheDiskContractWithASmallPageCache(t *testing.T) {
 	disktest.Run(t, func(t *testing.T) disktest.Harness {
 		w := newWorld()
-		return disktest.Harness{
-			FS:    w.d.View("data-0", w),
-			Drain: w.drain,
-			Crash: func() disk.FS { return w.power(faultdisk.LoseAll, 0) },
-		}
+		w.d.Faults().SetPageCache(0)
+		return w.harness()
 	})
+}
+
+func (w *world) harness() disktest.Harness {
+	return disktest.Harness{
+		FS:    w.d.View("data-0", w),
+		Drain: w.drain,
+		Crash: func() disk.FS { return w.power(faultdisk.LoseAll, 0) },
+		Full: func(n int64) {
+			for _, name := range w.d.Faults().Files("*") {
+				p, _ := w.d.ReadFile(faultdisk.Cached, name)
+				n += int64(len(p))
+			}
+			w.d.Faults().LimitSpace(n)
+		},
+		Break: func(o disktest.Operation) {
+			next := faultdisk.Target{Path: "*", Op: 1}
+			if o == disktest.Sync {
+				w.d.Faults().FailSyncs(next, faultdisk.Keeps)
+			} else {
+				w.d.Faults().FailWrites(next, false)
+			}
+		},
+	}
 }

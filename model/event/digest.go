@@ -3,6 +3,8 @@ package event
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"tidemark/model/kafka"
 )
 
 // HashValue is FNV-1a with 64 bits: the hash by which events name a record's
@@ -13,6 +15,15 @@ func HashValue(b []byte) uint64 {
 		h = (h ^ uint64(c)) * 1099511628211
 	}
 	return h
+}
+
+// HashNullable is HashValue of a key or value that is there, and 0 of one that is
+// null, as a tombstone's value is.
+func HashNullable(b []byte) uint64 {
+	if b == nil {
+		return 0
+	}
+	return HashValue(b)
 }
 
 // Digest is a rolling 64-bit digest of everything that a run did. Two runs
@@ -86,7 +97,8 @@ func (d *Digest) Add(e *Event) {
 	h := d.h
 	h = step(h, e.Seq)
 	h = step(h, uint64(e.At))
-	h = step(h, uint64(e.Kind)|uint64(uint16(e.Acks))<<8|uint64(uint16(e.Code))<<24|flag(e.Drained)<<40)
+	h = step(h, uint64(e.Kind)|uint64(uint16(e.Acks))<<8|uint64(uint16(e.Code))<<24|flag(e.Drained)<<40|
+		flag(e.extended())<<41|flag(e.Session != nil)<<42)
 	h = step(h, pair(int32(e.Node), int32(e.Peer)))
 	h = step(h, pair(e.Partition, int32(e.Epoch)))
 	h = step(h, pair(int32(e.PartitionEpoch), int32(e.Line)))
@@ -105,11 +117,39 @@ func (d *Digest) Add(e *Event) {
 		h = step(h, uint64(r.Epoch))
 		h = step(h, r.Attempt)
 		h = step(h, r.Hash)
+		if r.Key != 0 || r.Control != DataRecord {
+			h = step(step(h, r.Key), uint64(r.Control)|1<<63)
+		}
 	}
 	d.h = h
 	d.String(e.Client)
 	d.String(e.Topic)
 	d.String(e.Text)
+	d.addExtended(e)
+	d.addSession(e.Session)
+}
+
+// extended reports whether one of the fields that few events have is set.
+func (e *Event) extended() bool {
+	return e.Key != 0 || e.Source != "" || e.Isolation != ReadUncommitted || e.LastStable != kafka.NoOffset || e.ClockErr != 0
+}
+
+func (d *Digest) addExtended(e *Event) {
+	if !e.extended() {
+		return
+	}
+	d.h = step(step(step(step(d.h, e.Key), uint64(e.Isolation)), uint64(e.LastStable)), uint64(e.ClockErr))
+	d.String(e.Source)
+}
+
+func (d *Digest) addSession(s *Session) {
+	if s == nil {
+		return
+	}
+	d.h = step(step(step(d.h, uint64(s.ProducerID)), pair(int32(s.ProducerEpoch), s.Generation)), s.Txn)
+	d.String(s.TransactionalID)
+	d.String(s.Group)
+	d.String(s.Member)
 }
 
 // Sum is the digest of everything taken in so far; more may follow.

@@ -43,10 +43,33 @@ func TestDigestMovesWithEveryField(t *testing.T) {
 		"record epoch":   func(e *event.Event) { e.Records = []event.Record{{Epoch: 1}} },
 		"record attempt": func(e *event.Event) { e.Records = []event.Record{{Attempt: 1}} },
 		"record hash":    func(e *event.Event) { e.Records = []event.Record{{Hash: 1}} },
+		"record key":     func(e *event.Event) { e.Records = []event.Record{{Key: 1}} },
+		"record control": func(e *event.Event) { e.Records = []event.Record{{Control: event.AbortMarker}} },
+		"key":            func(e *event.Event) { e.Key = 1 },
+		"source":         func(e *event.Event) { e.Source = "p" },
+		"isolation":      func(e *event.Event) { e.Isolation = event.ReadCommitted },
+		"lso":            func(e *event.Event) { e.LastStable = 1 },
+		"clock error":    func(e *event.Event) { e.ClockErr = 1 },
+		"session":        func(e *event.Event) { e.Session = new(event.Session) },
 		"line":           func(e *event.Event) { e.Line++ }, "text": func(e *event.Event) { e.Text = "p" },
 	} {
 		changed := base
 		change(&changed)
+		if digestOf(base) == digestOf(changed) {
+			t.Errorf("the digest does not see a change of %s", name)
+		}
+	}
+}
+
+func TestDigestMovesWithEveryFieldOfTheSession(t *testing.T) {
+	base := event.New(event.TxnBegin)
+	base.Session = &event.Session{}
+	for name, s := range map[string]event.Session{
+		"producer id": {ProducerID: 1}, "producer epoch": {ProducerEpoch: 1}, "transactional id": {TransactionalID: "p"},
+		"transaction": {Txn: 1}, "group": {Group: "p"}, "member": {Member: "p"}, "generation": {Generation: 1},
+	} {
+		changed := base
+		changed.Session = &s
 		if digestOf(base) == digestOf(changed) {
 			t.Errorf("the digest does not see a change of %s", name)
 		}

@@ -34,6 +34,88 @@ const (
 	TruncationDetected
 )
 
+// The client history of polls, groups and transactions. An operation other than
+// a send has an Attempt of its own too, which its outcome repeats: OK, Fail (it
+// certainly had no effect) or Unknown. An operation without outcome is open.
+const (
+	// PollInvoke: an application asks for records. The PollOK that follow carry
+	// its Attempt, one for each partition that gave any or moved its position.
+	PollInvoke Kind = 128 + iota
+	// Assigned, Revoked, Lost: from here on a consumer has a partition, has
+	// given it up, or had it taken (its member was fenced). Session tells group,
+	// member and generation; without group the application chose (assign).
+	Assigned
+	Revoked
+	Lost
+	// CommitInvoke and its outcomes: Offset becomes the group's committed
+	// position in Topic, Partition. Session: group, member, generation; with
+	// Txn it is part of that transaction (KIP-98). Text "auto": by
+	// enable.auto.commit.
+	CommitInvoke
+	CommitOK
+	CommitFail
+	CommitUnknown
+	// FetchCommittedInvoke and its outcomes: the group's committed position in
+	// Topic, Partition is asked; FetchCommittedOK's Offset is the answer, -1 for
+	// none. Text "unstable": pending offsets of transactions were not waited for
+	// (KIP-447).
+	FetchCommittedInvoke
+	FetchCommittedOK
+	FetchCommittedFail
+	// InitProducerInvoke and its outcomes: InitProducerId. Session: transactional
+	// id and, once OK, producer id and epoch.
+	InitProducerInvoke
+	InitProducerOK
+	InitProducerFail
+	InitProducerUnknown
+	// TxnBegin: an application begins transaction Session.Txn.
+	TxnBegin
+	// TxnEndInvoke and its outcomes: commit or abort (Text) of Session.Txn.
+	// TxnEndFail: it was certainly not ended so.
+	TxnEndInvoke
+	TxnEndOK
+	TxnEndFail
+	TxnEndUnknown
+	// ListOffsetsInvoke, ListOffsetsOK: Text is latest or earliest, Offset what
+	// it was found to be, as Isolation sees it.
+	ListOffsetsInvoke
+	ListOffsetsOK
+	ListOffsetsFail
+	// ClientCrashed: the process Client ended; what it had open stays open.
+	ClientCrashed
+	// LogStartMoved: Topic, Partition begins at Offset from here on; Text:
+	// retention or delete-records. Node is the leader that raised it; -1 with a
+	// Client that was told so: then every live replica has done it.
+	LogStartMoved
+	// Cleaned: the cleaner passed over Topic, Partition up to End (exclusive).
+	// Node is the replica, -1 if all did.
+	Cleaned
+)
+
+// Isolation is what a reader sees of transactions (isolation.level).
+type Isolation int8
+
+// The values of the protocol's isolation_level.
+const (
+	ReadUncommitted Isolation = iota
+	ReadCommitted
+)
+
+// Session is the producer or group member that an operation belongs to. It is
+// immutable once an event points to it, so events may share one.
+type Session struct {
+	ProducerID      kafka.ProducerID    // -1 for none or not known
+	ProducerEpoch   kafka.ProducerEpoch // -1 for none or not known
+	TransactionalID string              // empty for none
+	Txn             uint64              // unique for each transaction of the history, 0 for none
+	Group           string              // group.id, empty for none
+	Member          string              // member id, unique within the group
+	Generation      int32               // generation or member epoch, -1 for none
+}
+
+// NewSession returns a session with every id unknown.
+func NewSession() Session { return Session{ProducerID: -1, ProducerEpoch: -1, Generation: -1} }
+
 // The white box.
 const (
 	// Profile: an effective setting. Text is key=value, Client the scope: empty
@@ -119,8 +201,20 @@ type Record struct {
 	Offset  kafka.Offset
 	Epoch   kafka.LeaderEpoch // of its batch
 	Attempt uint64            // from the record's header, 0 if foreign
-	Hash    uint64            // of the value
+	Hash    uint64            // of the value, 0 for a tombstone
+	Key     uint64            // HashValue of the key, 0 for none or not known
+	Control Control           // what a control record says, if a history keeps them
 }
+
+// Control tells data from the markers that end transactions.
+type Control int8
+
+// A history that leaves control records out holds data alone.
+const (
+	DataRecord Control = iota
+	AbortMarker
+	CommitMarker
+)
 
 // Event is one line of a trace. Unused fields are zero, except ids and offsets,
 // which a kind that fills them sets; New returns one with every id unknown.
@@ -149,6 +243,13 @@ type Event struct {
 	Drained bool
 	Records []Record
 
+	Key        uint64       // HashValue of a send's key, 0 for none
+	Source     string       // of a send made from a record that was read: TOPIC-PARTITION@OFFSET
+	Isolation  Isolation    // of a poll or ListOffsets
+	LastStable kafka.Offset // LSO as a poll's answer told, -1 for not known
+	ClockErr   int64        // ns that At may be wrong by, either way; 0 where Seq is the true order
+	Session    *Session     // nil for none
+
 	Line int // line of the scenario file, 0 for none
 	Text string
 }
@@ -156,7 +257,18 @@ type Event struct {
 // New returns an event of a kind with every id and offset unknown.
 func New(k Kind) Event {
 	return Event{Kind: k, Node: kafka.NoBroker, Peer: kafka.NoBroker, Offset: kafka.NoOffset, End: kafka.NoOffset,
-		HighWatermark: kafka.NoOffset, Epoch: kafka.NoEpoch, PartitionEpoch: -1}
+		HighWatermark: kafka.NoOffset, Epoch: kafka.NoEpoch, PartitionEpoch: -1, LastStable: kafka.NoOffset}
+}
+
+// noSession is what an event without session says.
+var noSession = NewSession()
+
+// Who is the event's session; one with every id unknown if it has none.
+func (e *Event) Who() *Session {
+	if e.Session == nil {
+		return &noSession
+	}
+	return e.Session
 }
 
 // Ordinal is an attempt's number among those of its client, from 1: attempt ids

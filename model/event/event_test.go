@@ -19,7 +19,8 @@ func drawEvent(t *rapid.T) event.Event {
 	epoch := rapid.Map(rapid.Int32Min(-1), func(v int32) kafka.LeaderEpoch { return kafka.LeaderEpoch(v) })
 	record := rapid.Custom(func(t *rapid.T) event.Record {
 		return event.Record{Offset: offset.Draw(t, "offset"), Epoch: epoch.Draw(t, "epoch"),
-			Attempt: rapid.Uint64().Draw(t, "attempt"), Hash: rapid.Uint64().Draw(t, "hash")}
+			Attempt: rapid.Uint64().Draw(t, "attempt"), Hash: rapid.Uint64().Draw(t, "hash"),
+			Key: rapid.Uint64().Draw(t, "key"), Control: rapid.SampledFrom([]event.Control{event.DataRecord, event.AbortMarker, event.CommitMarker}).Draw(t, "control")}
 	})
 	return event.Event{
 		Seq: rapid.Uint64().Draw(t, "seq"), At: rapid.Int64().Draw(t, "at"),
@@ -33,17 +34,28 @@ func drawEvent(t *rapid.T) event.Event {
 		Acks: rapid.Int16Range(-1, 1).Draw(t, "acks"), Code: kafka.ErrorCode(rapid.Int16().Draw(t, "code")),
 		Drained: rapid.Bool().Draw(t, "drained"), Records: rapid.SliceOfN(record, 0, 3).Draw(t, "records"),
 		Line: rapid.IntRange(0, 1000).Draw(t, "line"), Text: rapid.String().Draw(t, "text"),
+		Key: rapid.Uint64().Draw(t, "key"), Source: rapid.String().Draw(t, "source"),
+		Isolation:  rapid.SampledFrom([]event.Isolation{event.ReadUncommitted, event.ReadCommitted}).Draw(t, "isolation"),
+		LastStable: offset.Draw(t, "lso"), ClockErr: rapid.Int64Min(0).Draw(t, "clock error"),
+		Session: rapid.Ptr(rapid.Custom(drawSession), true).Draw(t, "session"),
 	}
 }
 
-func TestEveryEventSurvivesTheTraceFile(t *testing.T) {
+func drawSession(t *rapid.T) event.Session {
+	return event.Session{ProducerID: kafka.ProducerID(rapid.Int64Min(-1).Draw(t, "pid")),
+		ProducerEpoch:   kafka.ProducerEpoch(rapid.Int16Min(-1).Draw(t, "producer epoch")),
+		TransactionalID: rapid.String().Draw(t, "transactional id"), Txn: rapid.Uint64().Draw(t, "transaction"),
+		Group: rapid.String().Draw(t, "group"), Member: rapid.String().Draw(t, "member"), Generation: rapid.Int32Min(-1).Draw(t, "generation")}
+}
+
+func TestEveryEventSurvivesItsLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOfN(rapid.Custom(drawEvent), 0, 4).Draw(t, "events")
-		var file bytes.Buffer
-		if err := event.WriteTrace(&file, want); err != nil {
-			t.Fatal(err)
+		want := rapid.Custom(drawEvent).Draw(t, "event")
+		line := event.AppendJSON(nil, &want)
+		if bytes.ContainsRune(line, '\n') {
+			t.Fatalf("more than one line: %s", line)
 		}
-		got, err := event.ReadTrace(bytes.NewReader(file.Bytes()))
+		got, err := event.ParseJSON(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,13 +74,13 @@ func TestTraceLineLeavesOutWhatIsUnset(t *testing.T) {
 	}
 }
 
-func TestTraceReaderNamesTheBadLine(t *testing.T) {
+func TestBadLineIsToldWithWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		{`{"seq":1,"kind":"elekted"}`, `trace line 2: "elekted" is not a kind of event`},
-		{`{"seq":`, `trace line 2: not an event`},
+		{`{"seq":1,"kind":"elekted"}`, `"elekted" is not a kind of event`},
+		{`{"seq":`, `not an event`},
 		{`{"seq":1,"kind":"send","hash":"xyz"}`, `"xyz" is not a hash`},
 	} {
-		_, err := event.ReadTrace(strings.NewReader("{\"kind\":\"boot\"}\n" + c.line + "\n"))
+		_, err := event.ParseJSON([]byte(c.line))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v, want %s", c.line, err, c.want)
 		}

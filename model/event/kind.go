@@ -18,6 +18,15 @@ var kindNames = [...]string{
 	ISRProposed: "isr-proposed", ISRApplied: "isr-applied", Recovered: "recovered",
 	StorageFailed: "storage-failed", AuditRecord: "audit-record", AuditReplica: "audit-replica",
 	Effect: "effect", Invariant: "invariant",
+
+	PollInvoke: "poll-invoke", Assigned: "assigned", Revoked: "revoked", Lost: "lost",
+	CommitInvoke: "commit", CommitOK: "commit-ok", CommitFail: "commit-fail", CommitUnknown: "commit-unknown",
+	FetchCommittedInvoke: "fetch-committed", FetchCommittedOK: "fetch-committed-ok", FetchCommittedFail: "fetch-committed-fail",
+	InitProducerInvoke: "init-producer", InitProducerOK: "init-producer-ok", InitProducerFail: "init-producer-fail",
+	InitProducerUnknown: "init-producer-unknown",
+	TxnBegin:            "txn-begin", TxnEndInvoke: "txn-end", TxnEndOK: "txn-end-ok", TxnEndFail: "txn-end-fail", TxnEndUnknown: "txn-end-unknown",
+	ListOffsetsInvoke: "list-offsets", ListOffsetsOK: "list-offsets-ok", ListOffsetsFail: "list-offsets-fail",
+	ClientCrashed: "client-crashed", LogStartMoved: "log-start", Cleaned: "cleaned",
 }
 
 // String writes the kind's name in a trace, or kind(N) for an unknown one.

@@ -43,6 +43,8 @@ const (
 	IntType Type = iota
 	BoolType
 	TextType
+	RatioType // a decimal number from 0 to 1, of at most six places
+	NamesType // different plain file names with commas between them, or nothing
 )
 
 // Definition describes one configuration key as Kafka's ConfigDef does.
@@ -129,12 +131,33 @@ func (d Definition) check(value string) error {
 		if value != "true" && value != "false" {
 			return fmt.Errorf("%s: %s is not a valid value: allowed are true, false", d.Key, value)
 		}
+	case RatioType:
+		if _, err := parseRatio(value); err != nil {
+			return fmt.Errorf("%s: %s is not a valid value: allowed is a number from 0 to 1 with at most six decimal places", d.Key, value)
+		}
+	case NamesType:
+		if !validNames(value) {
+			return fmt.Errorf("%s: %s is not a valid value: allowed are different names without a slash, with commas between them", d.Key, value)
+		}
 	case TextType:
 		if d.Allowed != nil && !slices.Contains(d.Allowed, value) {
 			return fmt.Errorf("%s: %s is not a valid value: allowed are %s", d.Key, value, strings.Join(d.Allowed, ", "))
 		}
 	}
 	return nil
+}
+
+func validNames(value string) bool {
+	if value == "" {
+		return true
+	}
+	names := strings.Split(value, ",")
+	for i, n := range names {
+		if n == "" || n == "." || n == ".." || strings.ContainsAny(n, "/ ") || slices.Contains(names[:i], n) {
+			return false
+		}
+	}
+	return true
 }
 
 // Pair is one key and the value given to it.
@@ -147,8 +170,8 @@ type Config struct {
 	given []Pair // sorted by key
 }
 
-// NewConfig checks pairs and returns them over the defaults of scope. The last
-// of several values of one key counts.
+// NewConfig checks pairs, each and together, and returns them over the defaults of
+// scope. The last of several values of one key counts.
 func NewConfig(scope Scope, pairs ...Pair) (Config, error) {
 	c := Config{scope: scope}
 	for _, p := range pairs {
@@ -160,6 +183,9 @@ func NewConfig(scope Scope, pairs ...Pair) (Config, error) {
 		} else {
 			c.given = slices.Insert(c.given, i, p)
 		}
+	}
+	if err := c.conflict(); err != nil {
+		return Config{}, err
 	}
 	return c, nil
 }

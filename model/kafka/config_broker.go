@@ -4,6 +4,7 @@ import "math"
 
 // The broker keys that tidemark's nodes obey, with the defaults of Kafka 4.x.
 const (
+	LogDirs                    = "log.dirs"
 	DefaultReplicationFactor   = "default.replication.factor"
 	NumPartitions              = "num.partitions"
 	AutoCreateTopics           = "auto.create.topics.enable"
@@ -99,6 +100,7 @@ var _ = define(
 	number(BrokerScope, ReplicaFetchResponseMax, "10485760", 0, maxInt32, "bytes of a follower's fetch; the first batch always fits"),
 	number(BrokerScope, ReplicaFetchBackoffMs, "1000", 0, maxInt32, "ms that a follower waits after an error"),
 	number(BrokerScope, ReplicaSocketTimeoutMs, "30000", 1, maxInt32, "ms after which a follower gives up a request"),
+	Definition{Key: LogDirs, Type: NamesType, Scope: BrokerScope, Doc: "names of the log directories, with commas; empty: the node's own directory is the only one"},
 	number(BrokerScope, HighWatermarkCheckpointMs, "5000", 1, maxInt64, "ms between writes of replication-offset-checkpoint"),
 	number(BrokerScope, FlushOffsetCheckpointMs, "60000", 0, maxInt32, "ms between writes of recovery-point-offset-checkpoint"),
 	number(BrokerScope, FlushStartOffsetCheckpoint, "60000", 0, maxInt32, "ms between writes of log-start-offset-checkpoint"),

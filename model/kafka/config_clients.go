@@ -84,7 +84,7 @@ var _ = define(
 
 var _ = define(
 	choice(ConsumerScope, AutoOffsetReset, "where to go on when the position is gone", []string{"latest", "earliest", "none"}),
-	choice(ConsumerScope, IsolationLevel, "which records are returned; this consumer offers read_uncommitted alone", []string{"read_uncommitted"}),
+	choice(ConsumerScope, IsolationLevel, "which records are returned: all that are replicated, or of transactions the committed ones alone", []string{"read_uncommitted", "read_committed"}),
 	number(ConsumerScope, FetchMinBytes, "1", 0, maxInt32, "bytes that a fetch waits for"),
 	number(ConsumerScope, FetchMaxWaitMs, "500", 0, maxInt32, "ms that a broker may hold a fetch"),
 	number(ConsumerScope, FetchMaxBytes, "52428800", 0, maxInt32, "bytes of a fetch answer; the first batch always fits"),

@@ -39,6 +39,10 @@ func TestABadValueIsOneLineThatSaysWhatIsAllowed(t *testing.T) {
 		{MinInsyncReplicas, "0", "min.insync.replicas: 0 is not a valid value: allowed is a whole number from 1 to 2147483647"},
 		{UncleanLeaderElection, "yes", "unclean.leader.election.enable: yes is not a valid value: allowed are true, false"},
 		{"log.cleanup.policy", "burn", "allowed are delete, compact"},
+		{LogDirs, "d0,,d1", "log.dirs: d0,,d1 is not a valid value: allowed are different names without a slash"},
+		{LogDirs, "d0,d0", "allowed are different names"},
+		{LogDirs, "/var/kafka", "allowed are different names"},
+		{LogDirs, "..", "allowed are different names"},
 		{"acks", "all", "acks: not a broker configuration key"},
 	} {
 		_, err := NewConfig(BrokerScope, Pair{c.key, c.value})

@@ -42,6 +42,7 @@ const (
 	DuplicateSequenceNumber      ErrorCode = 46
 	InvalidProducerEpoch         ErrorCode = 47
 	InvalidTxnState              ErrorCode = 48
+	TransactionCoordinatorFenced ErrorCode = 52
 	OperationNotAttempted        ErrorCode = 55
 	KafkaStorageError            ErrorCode = 56
 	FetchSessionIDNotFound       ErrorCode = 70
@@ -97,8 +98,8 @@ var errorNames = map[ErrorCode]string{
 	InconsistentClusterID: "INCONSISTENT_CLUSTER_ID", UnknownTopicID: "UNKNOWN_TOPIC_ID",
 	FetchSessionTopicIDError: "FETCH_SESSION_TOPIC_ID_ERROR", IneligibleReplica: "INELIGIBLE_REPLICA",
 	CoordinatorLoadInProgress: "COORDINATOR_LOAD_IN_PROGRESS", NotCoordinator: "NOT_COORDINATOR",
-	DuplicateSequenceNumber: "DUPLICATE_SEQUENCE_NUMBER",
-	NewLeaderElected:        "NEW_LEADER_ELECTED", PolicyViolation: "POLICY_VIOLATION", InvalidRegistration: "INVALID_REGISTRATION", MismatchedEndpointType: "MISMATCHED_ENDPOINT_TYPE",
+	DuplicateSequenceNumber: "DUPLICATE_SEQUENCE_NUMBER", TransactionCoordinatorFenced: "TRANSACTION_COORDINATOR_FENCED",
+	NewLeaderElected: "NEW_LEADER_ELECTED", PolicyViolation: "POLICY_VIOLATION", InvalidRegistration: "INVALID_REGISTRATION", MismatchedEndpointType: "MISMATCHED_ENDPOINT_TYPE",
 }
 
 // String writes Kafka's name of the code, or the number of an unknown one.

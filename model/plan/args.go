@@ -57,6 +57,9 @@ func (a *args) next(what string) string {
 	return w
 }
 
+// is tells whether the word w comes next.
+func (a *args) is(w string) bool { return a.more() && a.words[0] == w }
+
 // take consumes the word w if it comes next.
 func (a *args) take(w string) bool {
 	if a.more() && a.words[0] == w {

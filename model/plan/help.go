@@ -39,7 +39,11 @@ Head
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("Predicates of wait\n")
+	b.WriteString("Faults of a disk\n")
+	for _, v := range diskVerbs {
+		fmt.Fprintf(&b, "  disk NODE %s\n%s", v.usage, wrap(v.help, "      "))
+	}
+	b.WriteString("\nPredicates of wait\n")
 	for _, p := range predicates {
 		fmt.Fprintf(&b, "  %s\n%s", p.usage, wrap(p.help, "      "))
 	}

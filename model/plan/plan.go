@@ -54,28 +54,34 @@ const (
 	VerbConsumer Verb = "consumer" // declare a consumer
 	VerbSend     Verb = "send"     // one record
 	VerbWrite    Verb = "write"    // many records at a pace
-	VerbRead     Verb = "read"     // consume from a position on
-	VerbVerify   Verb = "verify"   // read everything to the end, once
-	VerbElect    Verb = "elect"    // ask for a leader election
-	VerbKill     Verb = "kill"
-	VerbPower    Verb = "power"
-	VerbWipe     Verb = "wipe"
-	VerbStop     Verb = "stop"
-	VerbStart    Verb = "start"
-	VerbPause    Verb = "pause"
-	VerbResume   Verb = "resume"
-	VerbCrash    Verb = "crash"
-	VerbCut      Verb = "cut"
-	VerbHeal     Verb = "heal"
-	VerbHold     Verb = "hold"
-	VerbRelease  Verb = "release"
-	VerbReset    Verb = "reset"
-	VerbHalfOpen Verb = "half-open"
-	VerbStall    Verb = "stall"
-	VerbClock    Verb = "clock"
-	VerbRules    Verb = "rules"
-	VerbWait     Verb = "wait"
-	VerbSleep    Verb = "sleep"
+	// VerbTombstone sends one record without a value.
+	VerbTombstone Verb = "tombstone"
+	// VerbDeleteRecords raises a partition's log start.
+	VerbDeleteRecords Verb = "delete-records"
+	VerbRead          Verb = "read"   // consume from a position on
+	VerbVerify        Verb = "verify" // read everything to the end, once
+	VerbElect         Verb = "elect"  // ask for a leader election
+	VerbKill          Verb = "kill"
+	VerbPower         Verb = "power"
+	VerbWipe          Verb = "wipe"
+	VerbStop          Verb = "stop"
+	VerbStart         Verb = "start"
+	VerbPause         Verb = "pause"
+	VerbResume        Verb = "resume"
+	VerbCrash         Verb = "crash"
+	VerbCut           Verb = "cut"
+	VerbHeal          Verb = "heal"
+	VerbHold          Verb = "hold"
+	VerbRelease       Verb = "release"
+	VerbReset         Verb = "reset"
+	VerbHalfOpen      Verb = "half-open"
+	VerbStall         Verb = "stall"
+	VerbDisk          Verb = "disk"
+	VerbFail          Verb = "fail"
+	VerbClock         Verb = "clock"
+	VerbRules         Verb = "rules"
+	VerbWait          Verb = "wait"
+	VerbSleep         Verb = "sleep"
 )
 
 // Step is one line of a plan. Which fields a verb fills is said at each.
@@ -86,9 +92,9 @@ type Step struct {
 	At   time.Duration
 	Verb Verb
 
-	Node   kafka.BrokerID // the node that a fault is for; cut, hold, reset: the sender; start, stop ...
-	Peer   kafka.BrokerID // cut, hold, reset: the receiver
-	Client string         // producer, consumer, send, write, read, verify; cut may name a client in FromClient, ToClient
+	Node   kafka.BrokerID // the node that a fault is for; cut, hold, fail, reset: the sender; start, stop ...
+	Peer   kafka.BrokerID // cut, hold, fail, reset: the receiver
+	Client string         // producer, consumer, send, tombstone, write, read, verify; cut may name a client in FromClient, ToClient
 	// FromClient, ToClient stand for Node, Peer where a link ends at a client.
 	FromClient, ToClient string
 	Topic                string
@@ -99,21 +105,25 @@ type Step struct {
 	Settings             []Setting // topic, producer, consumer: Kafka's keys
 
 	Both      bool          // cut, heal: both directions
-	API       string        // hold: the request it is for, in lower case: fetch, produce, alterpartition
-	Response  bool          // hold: the answer, not the request
+	API       string        // hold, fail: the request it is for, in lower case: fetch, produce, alterpartition
+	Response  bool          // hold, fail: the answer, not the request
 	Lane      string        // crash
-	Op        int           // crash: the n-th operation, from 1
+	Op        int           // crash: the n-th operation, fail: the n-th message; from 1
 	Lose      string        // power: all, none, random
 	Kind      string        // elect: preferred, unclean. crash: kill, power
 	For       time.Duration // stall, clock (the jump, may be negative), sleep; wait: within
 	Value     string        // send: the value
-	RecordKey string        // send: the key, HasKey if given
+	RecordKey string        // send, tombstone: the key, HasKey if given
 	HasKey    bool
-	Count     int           // write: records;
+	Count     int           // write: records
 	Every     time.Duration // write: pace
+	Keys      int           // write: how many keys, 0: none
+	Size      int           // write: bytes of each value at least, 0: as they come
+	Offset    int64         // delete-records: the new log start, -1: the high watermark
 	From      string        // read: earliest, latest or an offset
 	Rules     string        // rules
 
+	Disk      DiskFault // disk
 	Predicate Predicate // wait
 }
 

@@ -29,6 +29,10 @@ consumer c
 send p t-0 "m 1" key=k
 send p t m2 "key=a b"
 write p u 100 every 10ms
+write p t-1 3 every 1s keys=2 size=100
+tombstone p t "a key"
+delete-records t-0 before 12
+delete-records t-1 before hw
 read c t from earliest
 read c u-1 from 12
 verify c t
@@ -52,6 +56,20 @@ release
 reset 1 <-> 101
 half-open 1 -> c
 stall 2 for 20s
+fail fetch response 2 -> 1
+fail produce p -> 2 number 3
+disk 2 read-error t-0/*.log bytes 0-4096 op 3
+disk 2 write-error * short
+disk 2 fsync-error reverts *
+disk 2 fsync-error keeps t-0 op 1
+disk 2 lying-fsync *
+disk 2 lose-writes t-0
+disk 2 misdirect-writes * op 2
+disk 2 rot t-0/*.log random cached
+disk 101 rot "a b" 12
+disk 2 capacity 1000000
+disk 2 page-cache 65536
+disk 2 heal
 clock 2 jump -1h0m0s
 rules 1 truncate=toHW
 wait leader t-0 = 2 within 10s
@@ -96,6 +114,11 @@ func TestEveryVerbAndPredicateIsInTheRoundTripAndInTheHelp(t *testing.T) {
 		}
 		if !strings.Contains(help, "  "+v.usage+"\n") {
 			t.Errorf("the help lacks the verb %s", name)
+		}
+	}
+	for _, v := range diskVerbs {
+		if !strings.Contains(everyVerb, "\ndisk 2 "+v.kind) || !strings.Contains(help, "  disk NODE "+v.usage+"\n") {
+			t.Errorf("the round trip or the help lacks the fault %s of a disk", v.kind)
 		}
 	}
 	for _, p := range predicates {
@@ -189,7 +212,19 @@ func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
 		"crash 2 op 1":                        "is not a lane",
 		"crash 2/data-1 op 1":                 `node 2 has no lane "data-1"`,
 		"crash 101/router op 1":               "it has quorum",
-		"hold telepathy 1 -> 2":               "is not an API that can be held",
+		"hold telepathy 1 -> 2":               "is not an API that can be named",
+		"fail fetch 1 -> 2 number 0":          "the number is",
+		"fail fetch 1 <-> 2":                  "fail takes one direction",
+		"disk 1 explode":                      "one of read-error, write-error,",
+		"disk 9 heal":                         "there is no node 9",
+		"disk 1 read-error [":                 "is no pattern of paths",
+		"disk 1 read-error /etc":              "is no pattern of paths",
+		"disk 1 read-error * bytes 5-5":       "is no span of bytes",
+		"disk 1 fsync-error":                  "what becomes of the pages is missing",
+		"disk 1 fsync-error keeps bytes 1-2":  "one word too many",
+		"disk 1 rot t-0":                      "the offset is missing",
+		"disk 1 capacity 0":                   "a whole number from 1",
+		"disk 1 page-cache 100":               "a whole number from 65536",
 		"hold fetch 1 <-> 2":                  "hold takes one direction",
 		"reset 1 -> 2":                        "reset takes both directions",
 		"power 1 lose much":                   "one of all, none, random is needed",
@@ -201,10 +236,12 @@ func TestFaultyLineIsRefusedWithItsFileAndNumber(t *testing.T) {
 		"set min.insync.replicas":             "expected KEY=VALUE",
 		"set min.insync.replicas=0":           "allowed is a whole number from 1",
 		"set no.such.key=1":                   "no.such.key: not a broker configuration key",
-		"topic u min.insync.replicas=x":       "allowed is a whole number from 1",
-		"producer q acks=2":                   "acks: 2 is not a valid value",
-		"consumer d auto.offset.reset=never":  "auto.offset.reset: never is not a valid value",
-		"stall 1 for 20":                      "a duration such as",
+		"set log.cleaner.max.compaction.lag.ms=1 log.cleaner.min.compaction.lag.ms=2": "log.cleaner.min.compaction.lag.ms: 2 is more than",
+		"topic u min.compaction.lag.ms=2 max.compaction.lag.ms=1":                     "min.compaction.lag.ms: 2 is more than max.compaction.lag.ms, which is 1",
+		"topic u min.insync.replicas=x":                                               "allowed is a whole number from 1",
+		"producer q acks=2":                                                           "acks: 2 is not a valid value",
+		"consumer d auto.offset.reset=never":                                          "auto.offset.reset: never is not a valid value",
+		"stall 1 for 20":                                                              "a duration such as",
 	} {
 		_, err := Parse("x/my.txt", head+line+"\n")
 		var at *Error

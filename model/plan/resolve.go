@@ -15,6 +15,7 @@ const FirstController kafka.BrokerID = 101
 // names is what the lines of a plan have declared so far.
 type names struct {
 	plan    *Plan
+	static  kafka.Config
 	topics  map[string]int32 // partitions
 	clients map[string]Verb
 }
@@ -23,9 +24,10 @@ type names struct {
 // only the declarations decide: whether t-0 is a topic or a partition of t. It
 // returns the line of the first fault.
 func (p *Plan) resolve() (int, error) {
-	n := names{p, map[string]int32{}, map[string]Verb{}}
-	for _, set := range p.Settings {
-		if err := kafka.Check(kafka.BrokerScope, set.Key, set.Value); err != nil {
+	n := names{plan: p, topics: map[string]int32{}, clients: map[string]Verb{}}
+	for i, set := range p.Settings {
+		var err error
+		if n.static, err = kafka.NewConfig(kafka.BrokerScope, pairs(p.Settings[:i+1])...); err != nil {
 			return set.Line, err
 		}
 	}
@@ -43,17 +45,17 @@ func (n *names) step(s *Step) error {
 		return n.topic(s)
 	case VerbProducer, VerbConsumer:
 		return n.declare(s)
-	case VerbSend, VerbWrite:
+	case VerbSend, VerbTombstone, VerbWrite:
 		return firstErr(n.client(s.Client, VerbProducer), n.target(s))
 	case VerbRead, VerbVerify:
 		return firstErr(n.client(s.Client, VerbConsumer), n.target(s))
-	case VerbElect:
+	case VerbElect, VerbDeleteRecords:
 		return n.partition(kafka.TopicPartition{Topic: s.Topic, Partition: s.Partition})
 	case VerbWait:
 		return n.predicate(s.Predicate)
 	case VerbSleep:
 		return nil
-	case VerbCut, VerbHeal, VerbHold, VerbRelease, VerbReset, VerbHalfOpen:
+	case VerbCut, VerbHeal, VerbHold, VerbFail, VerbRelease, VerbReset, VerbHalfOpen:
 		return n.link(s)
 	case VerbCrash:
 		return firstErr(n.node(s.Node), n.lane(s))
@@ -99,7 +101,15 @@ func (n *names) topic(s *Step) error {
 		}
 	}
 	n.topics[s.Topic] = s.Partitions
-	return checkSettings(kafka.TopicScope, s.Settings)
+	return kafka.CheckTopic(n.static, pairs(s.Settings)...)
+}
+
+func pairs(settings []Setting) []kafka.Pair {
+	all := make([]kafka.Pair, len(settings))
+	for i, s := range settings {
+		all[i] = kafka.Pair{Key: s.Key, Value: s.Value}
+	}
+	return all
 }
 
 // checkSettings asks Kafka's own definitions of the keys.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -28,12 +29,16 @@ var workloadVerbs = []verb{
 		parseClient, printClient},
 	{VerbSend, "send PRODUCER TOPIC|TOPIC-PARTITION VALUE [key=KEY]", "send one record; later steps do not wait for its acknowledgement (see wait acked)",
 		parseSend, printSend},
-	{VerbWrite, "write PRODUCER TOPIC|TOPIC-PARTITION COUNT every DURATION", "send COUNT records at a steady pace, values NAME-1, NAME-2 ...",
+	{VerbTombstone, "tombstone PRODUCER TOPIC|TOPIC-PARTITION KEY", "send a record without a value, which deletes the key from a compacted topic",
+		parseTombstone, printTombstone},
+	{VerbWrite, "write PRODUCER TOPIC|TOPIC-PARTITION COUNT every DURATION [keys=N] [size=BYTES]", "send COUNT records at a steady pace, values NAME-1, NAME-2 ..., with the keys k-1 to k-N by turns if given, values filled up to so many bytes if given",
 		parseWrite, printWrite},
 	{VerbRead, "read CONSUMER TOPIC|TOPIC-PARTITION from earliest|latest|OFFSET", "assign the partitions and consume from there on",
 		parseRead, printRead},
 	{VerbVerify, "verify CONSUMER TOPIC", "read every partition of the topic from its start to its end, once, within a minute: the final read that losses are judged by",
 		parseVerify, printVerify},
+	{VerbDeleteRecords, "delete-records TOPIC-PARTITION before OFFSET|hw", "raise the log start: what lies before the offset, or the high watermark, is gone for readers",
+		parseDeleteRecords, printDeleteRecords},
 	{VerbElect, "elect TOPIC-PARTITION preferred|unclean", "ask the controller for an election",
 		parseElect, printElect},
 }
@@ -53,10 +58,13 @@ var faultVerbs = []verb{
 	{VerbHeal, "heal [A -> B | A <-> B]", "undo a cut, or all of them", parseLink, printLink},
 	{VerbHold, "hold API [response] A -> B", "keep the next request (or response) of that API from A to B, such as fetch, produce, alterpartition, and what follows it on its connection",
 		parseHold, printHold},
+	{VerbFail, "fail API [response] A -> B [number N]", "the next request (or response) of that API from A to B, or the N-th from now on, never arrives: its connection is reset in its place",
+		parseFail, printFail},
 	{VerbRelease, "release [A -> B]", "let what was held go on its way, there or everywhere", parseLink, printLink},
 	{VerbReset, "reset A <-> B", "reset all connections between A and B; what was on its way is lost", parseLink, printLink},
 	{VerbHalfOpen, "half-open A -> B", "A forgets its connections with B; B is not told until it sends", parseLink, printLink},
 	{VerbStall, "stall NODE for DURATION", "the node's disk does nothing for that long", parseStall, printStall},
+	{VerbDisk, "disk NODE FAULT", "the node's disk breaks, as listed below, from now on until disk NODE heal; a restart ends none of it", parseDisk, printDisk},
 	{VerbClock, "clock NODE jump DURATION", "the node's wall clock jumps, back if negative", parseClock, printClock},
 	{VerbRules, "rules NODE VARIANT[,VARIANT ...]|current", "the rules that the node boots with from its next start on", parseRules, printRules},
 }
@@ -221,10 +229,55 @@ func parseWrite(a *args, s *Step) {
 	s.Count = int(a.integer("the number of records", 1, 1_000_000))
 	a.expect("every")
 	s.Every = a.positiveDuration("the pace")
+	for _, kv := range a.settings(s.Line) {
+		switch kv.Key {
+		case "keys":
+			s.Keys = int(positive(a, kv, 1_000_000))
+		case "size":
+			s.Size = int(positive(a, kv, 1<<20))
+		default:
+			a.failf("%s is not known here: only keys=N and size=BYTES may follow the pace", kv.Key)
+		}
+	}
 }
 
 func printWrite(s *Step) string {
-	return fmt.Sprintf("%s %s %d every %v", s.Client, printTarget(s), s.Count, s.Every)
+	out := fmt.Sprintf("%s %s %d every %v", s.Client, printTarget(s), s.Count, s.Every)
+	if s.Keys > 0 {
+		out += fmt.Sprintf(" keys=%d", s.Keys)
+	}
+	if s.Size > 0 {
+		out += fmt.Sprintf(" size=%d", s.Size)
+	}
+	return out
+}
+
+func parseTombstone(a *args, s *Step) {
+	s.Client = a.next("the producer")
+	target(a, s)
+	s.RecordKey, s.HasKey = a.next("the key"), true
+}
+
+func printTombstone(s *Step) string {
+	return s.Client + " " + printTarget(s) + " " + quote(s.RecordKey)
+}
+
+func parseDeleteRecords(a *args, s *Step) {
+	tp := a.partition()
+	s.Topic, s.Partition = tp.Topic, tp.Partition
+	a.expect("before")
+	if a.take("hw") {
+		s.Offset = -1
+		return
+	}
+	s.Offset = a.integer("the offset", 0, math.MaxInt64)
+}
+
+func printDeleteRecords(s *Step) string {
+	if s.Offset < 0 {
+		return printTarget(s) + " before hw"
+	}
+	return fmt.Sprintf("%s before %d", printTarget(s), s.Offset)
 }
 
 func parseRead(a *args, s *Step) {

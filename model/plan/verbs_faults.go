@@ -106,12 +106,12 @@ func (s *Step) Everywhere() bool {
 func parseHold(a *args, s *Step) {
 	s.API = a.next("the API")
 	if _, ok := APIKey(s.API); a.err == nil && !ok {
-		a.failf("%q is not an API that can be held: %s", s.API, strings.Join(apiNames(), ", "))
+		a.failf("%q is not an API that can be named: %s", s.API, strings.Join(apiNames(), ", "))
 	}
 	s.Response = a.take("response")
 	link(a, s)
 	if a.err == nil && s.Both {
-		a.failf("hold takes one direction: A -> B")
+		a.failf("%s takes one direction: A -> B", s.Verb)
 	}
 }
 
@@ -120,6 +120,21 @@ func printHold(s *Step) string {
 		return s.API + " response " + printLink(s)
 	}
 	return s.API + " " + printLink(s)
+}
+
+func parseFail(a *args, s *Step) {
+	parseHold(a, s)
+	s.Op = 1
+	if a.take("number") {
+		s.Op = int(a.integer("the number", 1, 1_000_000))
+	}
+}
+
+func printFail(s *Step) string {
+	if s.Op == 1 {
+		return printHold(s)
+	}
+	return fmt.Sprintf("%s number %d", printHold(s), s.Op)
 }
 
 func parseStall(a *args, s *Step) {

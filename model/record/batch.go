@@ -40,6 +40,7 @@ const (
 	timestampTypeBit = 0x08
 	transactionalBit = 0x10
 	controlBit       = 0x20
+	horizonBit       = 0x40
 )
 
 // NoTimestamp stands for a timestamp that is not known.

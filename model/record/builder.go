@@ -17,6 +17,8 @@ type BuilderOptions struct {
 	BaseSequence  kafka.Sequence
 	Transactional bool
 	Control       bool
+	// horizon tells that the base timestamp is a delete horizon.
+	horizon bool
 }
 
 // NoProducer are the options of a plain batch as a producer without idempotence
@@ -30,9 +32,10 @@ type Builder struct {
 	options BuilderOptions
 	buf     []byte // Overhead bytes, then the records
 	count   int32
-	base    kafka.Timestamp // of the first record
+	base    kafka.Timestamp // of the first record, or the delete horizon
 	max     kafka.Timestamp
 	built   bool
+	of      Batch // that the records are kept of; nil for a new batch
 }
 
 // NewBuilder returns a builder of an empty batch.
@@ -54,17 +57,22 @@ func (w *Builder) Reset(o BuilderOptions) {
 // Append adds a record; a nil key or value is null. Its offset is the base
 // offset plus the number of records before it.
 func (w *Builder) Append(ts kafka.Timestamp, key, value []byte, headers []Header) {
-	if w.built {
-		panic("record: append to a batch that was built: call Reset first")
-	}
 	if w.count == 0 {
 		w.base = ts
 	}
+	w.add(w.count, ts, key, value, headers)
+}
+
+// add appends a record with the given offset delta.
+func (w *Builder) add(offset int32, ts kafka.Timestamp, key, value []byte, headers []Header) {
+	if w.built {
+		panic("record: append to a batch that was built: call Reset first")
+	}
 	delta := int64(ts - w.base)
-	w.buf = binary.AppendVarint(w.buf, int64(bodySize(w.count, delta, key, value, headers)))
+	w.buf = binary.AppendVarint(w.buf, int64(bodySize(offset, delta, key, value, headers)))
 	w.buf = append(w.buf, 0)
 	w.buf = binary.AppendVarint(w.buf, delta)
-	w.buf = binary.AppendVarint(w.buf, int64(w.count))
+	w.buf = binary.AppendVarint(w.buf, int64(offset))
 	w.buf = appendBytes(w.buf, key)
 	w.buf = appendBytes(w.buf, value)
 	w.buf = binary.AppendVarint(w.buf, int64(len(headers)))
@@ -130,6 +138,7 @@ func (w *Builder) finish(b Batch, c Codec) {
 	binary.BigEndian.PutUint16(b[atProducerEpoch:], uint16(o.ProducerEpoch))
 	binary.BigEndian.PutUint32(b[atBaseSequence:], uint32(o.BaseSequence))
 	binary.BigEndian.PutUint32(b[atCount:], uint32(w.count))
+	w.inherit(b)
 	b.seal()
 }
 
@@ -143,6 +152,9 @@ func (o BuilderOptions) attributes() int16 {
 	}
 	if o.Control {
 		a |= controlBit
+	}
+	if o.horizon {
+		a |= horizonBit
 	}
 	return a
 }

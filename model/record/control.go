@@ -105,6 +105,27 @@ func ParseLeaderChange(value []byte) (LeaderChange, error) {
 	return c, nil
 }
 
+// decoder reads fields one after another; after one that does not fit it is bad and
+// gives zeros.
+type decoder struct {
+	buf []byte
+	bad bool
+}
+
+// bytes takes n bytes; a negative n is null.
+func (d *decoder) bytes(n int32) []byte {
+	if n < 0 || d.bad {
+		return nil
+	}
+	if int(n) > len(d.buf) {
+		d.bad = true
+		return nil
+	}
+	b := d.buf[:n:n]
+	d.buf = d.buf[n:]
+	return b
+}
+
 // fixed reads a big-endian integer of n bytes.
 func (d *decoder) fixed(n int32) (v uint64) {
 	for _, b := range d.bytes(n) {

@@ -49,8 +49,7 @@ func (it *Iterator) Next() bool {
 		return false
 	}
 	it.left--
-	body, ok := it.frame()
-	if !ok || !it.decode(body) {
+	if !it.read() {
 		it.fail("does not decode")
 		return false
 	}
@@ -71,96 +70,101 @@ func (it *Iterator) fail(what string) {
 	}
 }
 
-// frame cuts the next record's body off the rest.
-func (it *Iterator) frame() (body []byte, ok bool) {
-	d := decoder{buf: it.rest}
-	body = d.bytes(d.varint())
-	it.rest = d.buf
-	return body, !d.bad && body != nil
-}
-
-// decode reads one record's body into it.rec.
-func (it *Iterator) decode(body []byte) bool {
-	d := decoder{buf: body}
-	d.bytes(1) // attributes of a record: unused, 0
+// read reads the next record into it.rec. A leader does that with every record that
+// it is sent, so it goes by places in the buffer, not by a decoder's calls.
+func (it *Iterator) read() bool {
+	buf := it.rest
+	size, at := varlong(buf, 0)
+	if at < 0 || size < 1 || size > int64(len(buf)-at) {
+		return false
+	}
+	it.rest = buf[at+int(size):]
+	buf = buf[at : at+int(size)]
+	since, at := varlong(buf, 1) // byte 0 are the attributes of a record: unused, 0
+	delta, at := varlong(buf, at)
 	r := &it.rec
-	r.Timestamp = it.batch.BaseTimestamp() + kafka.Timestamp(d.varlong())
+	r.Timestamp = it.batch.BaseTimestamp() + kafka.Timestamp(since)
 	if it.batch.TimestampType() == LogAppendTime {
 		r.Timestamp = it.batch.MaxTimestamp()
 	}
-	r.Offset = it.batch.BaseOffset() + kafka.Offset(d.varint())
-	r.Key = d.bytes(d.varint())
-	r.Value = d.bytes(d.varint())
-	it.decodeHeaders(&d)
-	return !d.bad && len(d.buf) == 0
+	r.Offset = it.batch.BaseOffset() + kafka.Offset(delta)
+	r.Key, at = bytesAt(buf, at)
+	r.Value, at = bytesAt(buf, at)
+	r.Headers = nil
+	headers, at := varlong(buf, at)
+	if delta != int64(int32(delta)) {
+		return false
+	}
+	if headers != 0 {
+		at = it.readHeaders(headers, buf, at)
+	}
+	return at == len(buf)
 }
 
-func (it *Iterator) decodeHeaders(d *decoder) {
-	n := int(d.varint())
+// varlong reads the zigzag number at a place and returns the place behind it, below
+// 0 if there is none. Most numbers take one byte or two.
+func varlong(buf []byte, at int) (int64, int) {
+	if uint(at) < uint(len(buf)) {
+		v := uint64(buf[at])
+		if v < 0x80 {
+			return int64(v>>1) ^ -int64(v&1), at + 1
+		}
+		if at++; at < len(buf) && buf[at] < 0x80 {
+			v = v&0x7f | uint64(buf[at])<<7
+			return int64(v>>1) ^ -int64(v&1), at + 1
+		}
+		at--
+	}
+	return longer(buf, at)
+}
+
+func longer(buf []byte, at int) (int64, int) {
+	if at < 0 {
+		return 0, -1
+	}
+	v, n := binary.Varint(buf[min(at, len(buf)):])
+	if n <= 0 {
+		return 0, -1
+	}
+	return v, at + n
+}
+
+// bytesAt reads bytes behind their length, null for one below 0.
+func bytesAt(buf []byte, at int) ([]byte, int) {
+	n, at := varlong(buf, at)
+	switch {
+	case at < 0 || n > int64(len(buf)-at) || n < math.MinInt32:
+		return nil, -1
+	case n < 0:
+		return nil, at
+	}
+	end := at + int(n)
+	return buf[at:end:end], end
+}
+
+// readHeaders reads n headers at a place and returns the place behind them, below 0
+// if there is none.
+func (it *Iterator) readHeaders(n int64, buf []byte, at int) int {
 	// A header takes two bytes at least, which bounds n before it is believed.
-	if n < 0 || n > len(d.buf)/2 {
-		d.bad = true
-		n = 0
+	if at < 0 || n < 0 || n > int64(len(buf)-at)/2 {
+		return -1
 	}
-	if n == 0 {
-		it.rec.Headers = nil
-		return
-	}
-	for len(it.headers) < n {
+	for int64(len(it.headers)) < n {
 		it.headers = append(it.headers, Header{})
 	}
 	for i := range it.headers[:n] {
 		h := &it.headers[i]
-		key := d.bytes(d.varint())
-		if key == nil {
-			d.bad = true
+		var key []byte
+		if key, at = bytesAt(buf, at); key == nil {
+			return -1
 		}
 		// Most records of a topic carry the same keys: an equal one is kept,
 		// so that walking allocates nothing.
 		if h.Key != string(key) {
 			h.Key = string(key)
 		}
-		h.Value = d.bytes(d.varint())
+		h.Value, at = bytesAt(buf, at)
 	}
 	it.rec.Headers = it.headers[:n:n]
-}
-
-// decoder reads a record's fields; after a field that does not fit it is bad
-// and gives zeros.
-type decoder struct {
-	buf []byte
-	bad bool
-}
-
-func (d *decoder) varlong() int64 {
-	v, n := binary.Varint(d.buf)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.buf = d.buf[n:]
-	return v
-}
-
-func (d *decoder) varint() int32 {
-	v := d.varlong()
-	if v < math.MinInt32 || v > math.MaxInt32 {
-		d.bad = true
-		return 0
-	}
-	return int32(v)
-}
-
-// bytes takes n bytes; a negative n is null.
-func (d *decoder) bytes(n int32) []byte {
-	if n < 0 || d.bad {
-		return nil
-	}
-	if int(n) > len(d.buf) {
-		d.bad = true
-		return nil
-	}
-	b := d.buf[:n:n]
-	d.buf = d.buf[n:]
-	return b
+	return at
 }

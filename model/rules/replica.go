@@ -12,6 +12,9 @@ type Replica struct {
 	// record, given that epoch; NoEpoch keeps the leader from looking for a
 	// divergence (KIP-595).
 	LastFetchedEpoch func(last kafka.LeaderEpoch) kafka.LeaderEpoch
+	// HostLeaderless: a replica is set up although its partition has no leader,
+	// so that its high watermark stays in the checkpoint (KAFKA-1647).
+	HostLeaderless bool
 }
 
 // FollowerLog is what a new follower knows of its own log.
@@ -30,6 +33,7 @@ func currentReplica() Replica {
 	return Replica{
 		StartFollowing:   keepUntilTold,
 		LastFetchedEpoch: func(last kafka.LeaderEpoch) kafka.LeaderEpoch { return last },
+		HostLeaderless:   true,
 	}
 }
 

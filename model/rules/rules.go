@@ -21,9 +21,11 @@ package rules
 // Rules are one node's decisions, by subsystem; a package receives only its own.
 type Rules struct {
 	Replica Replica
+	Cleaner Cleaner
+	Storage Storage
 }
 
 // Current returns the rules of Apache Kafka 4.x.
 func Current() Rules {
-	return Rules{Replica: currentReplica()}
+	return Rules{Replica: currentReplica(), Cleaner: currentCleaner(), Storage: currentStorage()}
 }

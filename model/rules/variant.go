@@ -28,6 +28,14 @@ func (v Variant) Name() string { return v.Switch + "=" + v.Value }
 func Variants() []Variant {
 	all := []Variant{
 		truncateToHW,
+		cleanBoundActiveSegment,
+		deleteHorizonSegmentMtime,
+		cleanLastBatchDrop,
+		recoveryTrust,
+		indexRecoveryTrust,
+		hwCheckpointLoadedOnly,
+		localCleanCheckEpochMatch,
+		markerUnlinkSyncDirSync,
 	}
 	slices.SortStableFunc(all, func(a, b Variant) int { return strings.Compare(a.Name(), b.Name()) })
 	return all

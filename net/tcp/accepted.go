@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"tidemark/net/wire"
@@ -15,154 +16,246 @@ import (
 type accepted struct {
 	host    *Host
 	nc      net.Conn
+	raw     syscall.RawConn // of nc; nil if it has none
 	handler Handler
 	frames  *frameReader
-	answers chan *node.Message // to the request in work; nil is Release
-	closed  chan struct{}      // Close was called
+	closed  chan struct{} // Close was called
 
 	mu      sync.Mutex
-	inWork  bool  // a request waits for Send or Release
-	key     int16 // of that request; the request itself belongs to the handler
-	id      int32 // its correlation id
+	changed sync.Cond // for the reader: next was taken, work or writing ended
+	next    *request  // was read and waits for its turn
+	work    *request  // waits for Send or Release
+	writing bool      // a response is on its way into the socket
+	armed   bool      // the idle limit runs
 	closing bool
 	gone    bool
+	failed  error // the first error of a write
+}
+
+// request is one request from its first byte to its response.
+type request struct {
+	message *node.Message
+	frame   []byte
+	share   int   // of the budget, bytes
+	key     int16 // the message belongs to the handler once it has it
+	id      int32 // correlation id
 }
 
 func newAccepted(h *Host, nc net.Conn) *accepted {
-	return &accepted{host: h, nc: nc, frames: newFrameReader(nc, h.cfg.MaxFrame),
-		answers: make(chan *node.Message, 1), closed: make(chan struct{})}
+	c := &accepted{host: h, nc: nc, frames: newFrameReader(nc, h.cfg.MaxFrame), closed: make(chan struct{})}
+	c.changed.L = &c.mu
+	if s, ok := nc.(syscall.Conn); ok {
+		c.raw, _ = s.SyscallConn() // without it writes go another way
+	}
+	return c
 }
 
 // errClosed ends the loop of a connection that its owner closed.
 var errClosed = errors.New("closed")
 
-// serve is the goroutine of the connection.
+// serve is the goroutine of the connection, its reader.
 func (c *accepted) serve() {
-	var err error
+	err := c.idle()
 	for err == nil {
-		err = c.exchange()
+		err = c.read()
 	}
-	if errors.Is(err, ErrRegion) {
-		reset(c.nc)
-	}
+	err, tell := c.end(err)
 	c.nc.Close()
-	if c.end() {
+	if tell {
 		c.handler.Lost(err)
 	}
 }
 
-// end tells whether the owner still thinks that there is a connection.
-func (c *accepted) end() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.gone = true
-	return !c.closing && c.host.alive()
-}
-
-// exchange carries one request to the handler and its response back.
-func (c *accepted) exchange() error {
-	if err := c.arm(); err != nil {
-		return err
-	}
-	size, err := c.frames.size()
-	if err != nil {
-		return err
-	}
-	if size > smallFrame {
-		if !c.host.budget.take(size, c.closed) {
-			return errClosed
-		}
-		defer c.host.budget.give(size)
-	}
-	frame, err := c.frames.frame(size)
-	if err != nil {
-		return err
-	}
-	m, err := wire.DecodeRequest(frame)
-	if err != nil {
-		return err
-	}
-	c.begin(m)
-	c.handler.Received(m, frame)
-	answer, err := c.await()
-	if err != nil || answer == nil {
-		return err
-	}
-	return c.write(answer)
-}
-
-// arm sets the time by which the next request must be there. Close moves it to
-// the past, which must not be undone.
-func (c *accepted) arm() error {
+// idle starts the idle limit of a new connection.
+func (c *accepted) idle() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
 		return errClosed
 	}
-	return c.nc.SetReadDeadline(time.Now().Add(c.host.cfg.IdleTimeout))
+	c.arm()
+	return nil
 }
 
-func (c *accepted) begin(m *node.Message) {
+// read reads the next request and waits until its turn has come.
+func (c *accepted) read() error {
+	size, err := c.frames.size()
+	if err != nil {
+		return err
+	}
+	r := &request{}
+	if size > smallFrame {
+		if !c.host.budget.take(size, c.closed) {
+			return errClosed
+		}
+		r.share = size
+	}
+	if r.frame, err = c.frames.frame(size); err == nil {
+		r.message, err = wire.DecodeRequest(r.frame)
+	}
+	if err == nil {
+		r.key, r.id = r.message.Key(), r.message.CorrelationID
+		err = c.offer(r)
+	}
+	if err != nil {
+		c.host.budget.give(r.share)
+	}
+	return err
+}
+
+// offer hands r over, now or when the response to the request before it is in the
+// socket; then whoever wrote that does it.
+func (c *accepted) offer(r *request) error {
 	c.mu.Lock()
-	c.inWork, c.key, c.id = true, m.Key(), m.CorrelationID
+	c.next = r
+	mine := c.take()
+	for c.next != nil && !c.closing && c.failed == nil {
+		c.changed.Wait()
+	}
+	over := c.next != nil
 	c.mu.Unlock()
+	if over {
+		return errClosed
+	}
+	c.receive(mine)
+	return nil
 }
 
-// await waits for Send, Release or Close. What was sent before Close goes out.
-func (c *accepted) await() (*node.Message, error) {
-	select {
-	case m := <-c.answers:
-		return m, nil
-	case <-c.closed:
+// take makes the request that waits the one in work, if its turn has come; whoever
+// takes it hands it over. The caller has c.mu.
+func (c *accepted) take() *request {
+	if c.next == nil || c.work != nil || c.writing || c.closing || c.failed != nil {
+		return nil
 	}
-	select {
-	case m := <-c.answers:
-		return m, nil
-	default:
-		return nil, errClosed
+	c.work, c.next = c.next, nil
+	if c.armed {
+		c.armed = false
+		c.nc.SetReadDeadline(time.Time{}) // a request in work is not idleness
+	}
+	return c.work
+}
+
+func (c *accepted) receive(r *request) {
+	if r != nil {
+		c.handler.Received(r.message, r.frame)
 	}
 }
 
-func (c *accepted) write(m *node.Message) error {
-	defer release(m)
-	w := newWriter(c.nc, c.host.cfg.WriteTimeout)
-	defer w.done()
-	if err := w.add(m); err != nil {
-		panic(fmt.Sprintf("tcp: the response to %v cannot be sent: %v", c.nc.RemoteAddr(), err))
-	}
-	return w.flush()
+// arm sets the time by which the next request must be there. Close moves it to
+// the past, which must not be undone. The caller has c.mu.
+func (c *accepted) arm() {
+	c.armed = true
+	c.nc.SetReadDeadline(time.Now().Add(c.host.cfg.IdleTimeout))
 }
 
-// Send implements Conn.
+// end waits for the response that is due, and gives the error that the connection
+// ended with, and whether the owner still thinks that there is a connection. What
+// was sent before Close goes out.
+func (c *accepted) end(err error) (cause error, tell bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.writing || c.work != nil && !c.closing && c.failed == nil {
+		c.changed.Wait()
+	}
+	c.gone = true
+	if c.work != nil {
+		c.host.budget.give(c.work.share)
+		c.work = nil
+	}
+	if c.failed != nil {
+		err = c.failed
+	}
+	return err, !c.closing && c.host.alive()
+}
+
+// Send implements Conn. What the socket takes at once is written here, which saves
+// waking another goroutine; for the rest, and for regions, which may have to be
+// read from a disk, there is one of its own.
 func (c *accepted) Send(m *node.Message) {
 	if m.Response == nil {
 		panic("tcp: an accepted connection carries responses only")
 	}
-	if !c.answer(m) {
+	r := c.answer(m)
+	if r == nil {
 		release(m)
+		return
 	}
+	w := newWriter(c.nc, c.host.cfg.WriteTimeout)
+	if err := w.add(m); err != nil {
+		panic(fmt.Sprintf("tcp: the response to %v cannot be sent: %v", c.nc.RemoteAddr(), err))
+	}
+	c.over(r)
+	if c.raw != nil && len(m.Regions) == 0 {
+		rest, err := attempt(c.raw, w.outline)
+		if len(rest) == 0 || err != nil {
+			w.done()
+			c.written(err)
+			return
+		}
+		w.from = len(w.outline) - len(rest)
+	}
+	c.host.wg.Go(func() {
+		err := w.flush()
+		w.done()
+		release(m)
+		c.nc.SetWriteDeadline(time.Time{}) // Send has none
+		c.written(err)
+	})
 }
 
 // Release implements Conn.
-func (c *accepted) Release() { c.answer(nil) }
+func (c *accepted) Release() {
+	if r := c.answer(nil); r != nil {
+		c.over(r)
+		c.written(nil)
+	}
+}
 
-// answer ends the request in work; false if the connection is gone.
-func (c *accepted) answer(m *node.Message) bool {
+// answer ends the request in work and begins its response; nil if the connection
+// is gone.
+func (c *accepted) answer(m *node.Message) *request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gone || c.closing {
-		return false
-	}
+	r := c.work
 	switch {
-	case !c.inWork:
+	case c.gone || c.closing || c.failed != nil:
+		return nil
+	case r == nil:
 		panic("tcp: answer or release on a connection that has no request in work")
-	case m != nil && (m.CorrelationID != c.id || m.Key() != c.key):
+	case m != nil && (m.CorrelationID != r.id || m.Key() != r.key):
 		panic(fmt.Sprintf("tcp: an answer of key %d and correlation id %d to a request of key %d and correlation id %d",
-			m.Key(), m.CorrelationID, c.key, c.id))
+			m.Key(), m.CorrelationID, r.key, r.id))
 	}
-	c.inWork = false
-	c.answers <- m
-	return true
+	c.work, c.writing = nil, true
+	return r
+}
+
+// over gives up what an answered request holds.
+func (c *accepted) over(r *request) {
+	c.host.budget.give(r.share)
+	if r.key == produceKey {
+		recycle(r.frame)
+	}
+}
+
+// written ends a response and makes way for the next request.
+func (c *accepted) written(err error) {
+	c.mu.Lock()
+	c.writing = false
+	if err != nil {
+		c.failed = err
+		if errors.Is(err, ErrRegion) {
+			reset(c.nc)
+		}
+		c.nc.Close() // ends the reader
+	}
+	r := c.take()
+	if r == nil && !c.closing && err == nil {
+		c.arm()
+	}
+	c.changed.Signal()
+	c.mu.Unlock()
+	c.receive(r)
 }
 
 // Close implements Conn.
@@ -173,6 +266,7 @@ func (c *accepted) Close() {
 		c.closing = true
 		close(c.closed)
 		c.nc.SetReadDeadline(time.Unix(1, 0))
+		c.changed.Signal()
 	}
 }
 

@@ -3,17 +3,24 @@
 //
 // The port of package node promises a lane that a connection has one request in
 // work, that responses go out in the order of requests, and that memory stays
-// bounded whatever a client does. All three follow from one loop: an accepted
-// connection is served by one goroutine, and it reads the next request only
-// when the response to the last one is in the socket, as Kafka's network thread
-// mutes the channel.
+// bounded whatever a client does. All three follow from one rule: the next request
+// is handed over only when the response to the last one is in the socket, as
+// Kafka's network thread mutes the channel.
 //
-//	accepted   ┌▶ read frame ─▶ decode ─▶ Received ─▶ wait ─▶ write response ─┐
-//	           └──────────────────────────────────────────────────────────────┘
+//	accepted   reader:  read frame ─▶ decode ─▶ wait for its turn ─▶ Received ─▶ next frame
+//	           Send:    encode ─▶ socket ─┬────────────▶ hands over the frame that waits
+//	                                      └▶ does not take it all, or regions: a goroutine
 //	dialled    Send ─▶ queue ─▶ writer ─▶ socket ─▶ reader ─▶ pair ─▶ Received
 //
-// A client that pipelines finds its next requests in its own socket buffers. A
-// client that does not read stops itself, and is cut off after WriteTimeout. On
+// The reader is one request ahead, so that reading and work overlap. Whoever sends
+// a small response writes it himself: to wake another goroutine for it costs more
+// than the system call, and the frame that waits is in his mailbox when he looks
+// there next. A processor that sleeps and is woken for every step is what a
+// request costs most, so a request crosses from goroutine to goroutine as seldom
+// as can be.
+//
+// A client that pipelines finds all but one of its next requests in its own socket
+// buffers. A client that does not read stops itself, and is cut off after WriteTimeout. On
 // the dialling side requests are pipelined: whoever sends bounds them, as
 // max.in.flight.requests.per.connection does.
 //
@@ -22,13 +29,15 @@
 // A frame has at most socket.request.max.bytes. Frames above 64 KiB take part
 // in a budget for all connections together (queued.max.request.bytes) from the
 // first byte to the response; who finds it empty waits. Smaller ones are bounded
-// by one for each connection and never wait: a follower's fetch must get
+// by two for each connection and never wait: a follower's fetch must get
 // through when producers have filled the budget, or their acks=all requests
 // would wait for it for ever.
 //
-// A frame's memory is not pooled. The body aliases it and may outlive the
-// request (a group keeps its members' metadata), and only the collector knows
-// when the last alias is gone.
+// The memory of a Produce is used again once it is answered: its records are on
+// their way to the disk by then, as the port promises, and to touch new memory for
+// each batch takes longer than all that a broker does with it. Other requests' is
+// not. Their bodies alias the frame and may outlive the request (a group keeps its
+// members' metadata), and only the collector knows when the last alias is gone.
 //
 // # Regions
 //

@@ -44,9 +44,9 @@ func (r *frameReader) size() (int, error) {
 }
 
 // frame reads the frame that size announced, with its size field, into memory
-// of its own.
+// of its own, which recycle takes.
 func (r *frameReader) frame(size int) ([]byte, error) {
-	frame := make([]byte, sizeBytes+size)
+	frame := buffer(sizeBytes + size)
 	_, err := io.ReadFull(r.src, frame)
 	return frame, err
 }

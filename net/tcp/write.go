@@ -28,11 +28,12 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 type writer struct {
 	nc      net.Conn
 	timeout time.Duration
+	from    int // in the outline: what is before it is written
 	*scratch
 }
 
 func newWriter(nc net.Conn, timeout time.Duration) writer {
-	return writer{nc, timeout, scratches.Get().(*scratch)}
+	return writer{nc: nc, timeout: timeout, scratch: scratches.Get().(*scratch)}
 }
 
 // done gives the buffers back, unless one grew so large that it would be a
@@ -54,20 +55,19 @@ func (w *writer) add(m *node.Message) (err error) {
 
 // flush writes what was added, regions read on the way.
 func (w *writer) flush() error {
-	from := 0
 	for _, h := range w.holes {
-		if err := w.bytes(w.outline[from:h.At]); err != nil {
+		if err := w.bytes(w.outline[w.from:h.At]); err != nil {
 			return err
 		}
 		if err := w.region(h); err != nil {
 			return err
 		}
-		from = h.At
+		w.from = h.At
 	}
 	if len(w.chunk) == 0 { // no region: no copy
-		return w.straight(w.outline[from:])
+		return w.straight(w.outline[w.from:])
 	}
-	if err := w.bytes(w.outline[from:]); err != nil {
+	if err := w.bytes(w.outline[w.from:]); err != nil {
 		return err
 	}
 	return w.send()

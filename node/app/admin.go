@@ -104,3 +104,29 @@ func (a *app) failed(t *task, code kafka.ErrorCode, reason string) {
 	}
 	a.env.Emit(&e)
 }
+
+// deletedRecords tells that a log start was acknowledged: every live replica has it.
+func (a *app) deletedRecords(tp kafka.TopicPartition, low kafka.Offset) {
+	e := event.New(event.LogStartMoved)
+	e.Client, e.Topic, e.Partition, e.Offset, e.Text = a.cfg.Name, tp.Topic, tp.Partition, low, "delete-records"
+	a.env.Emit(&e)
+}
+
+// deleteRecords asks the partition's leader, whoever it is at the time.
+func (a *app) deleteRecords(s *plan.Step) {
+	c := a.adminClient()
+	tp := kafka.TopicPartition{Topic: s.Topic, Partition: s.Partition}
+	c.Want(tp.Topic)
+	a.run(&task{
+		what: fmt.Sprintf("delete records of %v before %d", tp, s.Offset),
+		try: func(done func(kafka.ErrorCode, string)) {
+			c.DeleteRecords(tp, kafka.Offset(s.Offset), func(low kafka.Offset, code kafka.ErrorCode) {
+				if code == kafka.None {
+					a.deletedRecords(tp, low)
+				}
+				done(code, "")
+			})
+		},
+		done: func(code kafka.ErrorCode, _ bool) bool { return code == kafka.None },
+	})
+}

@@ -66,11 +66,13 @@ func (a *app) take(s *plan.Step) {
 		a.createTopic(s)
 	case plan.VerbElect:
 		a.elect(s)
+	case plan.VerbDeleteRecords:
+		a.deleteRecords(s)
 	case plan.VerbProducer:
 		a.declareProducer(s)
 	case plan.VerbConsumer:
 		a.declareConsumer(s)
-	case plan.VerbSend:
+	case plan.VerbSend, plan.VerbTombstone:
 		a.producer().sendStep(s)
 	case plan.VerbWrite:
 		a.producer().write(s)

@@ -111,7 +111,7 @@ func (r *reader) polled(p *consumer.Polled) {
 	for i := range p.Records {
 		rec := &p.Records[i]
 		e.Records = append(e.Records, event.Record{Offset: rec.Offset, Epoch: rec.Epoch,
-			Attempt: attemptOf(rec.Headers), Hash: event.HashValue(rec.Value)})
+			Attempt: attemptOf(rec.Headers), Hash: event.HashNullable(rec.Value), Key: event.HashNullable(rec.Key)})
 	}
 	r.app.env.Emit(&e)
 }

@@ -37,7 +37,10 @@ func (a *app) producer() *writer {
 }
 
 func (w *writer) sendStep(s *plan.Step) {
-	r := producer.Record{Topic: s.Topic, Partition: s.Partition, Value: []byte(s.Value)}
+	r := producer.Record{Topic: s.Topic, Partition: s.Partition}
+	if s.Verb != plan.VerbTombstone {
+		r.Value = []byte(s.Value)
+	}
 	if s.HasKey {
 		r.Key = []byte(s.RecordKey)
 	}
@@ -55,10 +58,23 @@ func (w *writer) write(s *plan.Step) {
 		}
 		left--
 		w.written++
-		w.send(producer.Record{Topic: s.Topic, Partition: s.Partition, Value: []byte(w.app.cfg.Name + "-" + strconv.Itoa(w.written))})
+		w.send(w.nextRecord(s))
 		w.app.timers.After(s.Every, next)
 	}
 	next()
+}
+
+// nextRecord is the next record of a write step. Keys go round, and values are
+// filled up with dots.
+func (w *writer) nextRecord(s *plan.Step) producer.Record {
+	r := producer.Record{Topic: s.Topic, Partition: s.Partition, Value: []byte(w.app.cfg.Name + "-" + strconv.Itoa(w.written))}
+	if s.Keys > 0 {
+		r.Key = []byte("k-" + strconv.Itoa((w.written-1)%s.Keys+1))
+	}
+	for len(r.Value) < s.Size {
+		r.Value = append(r.Value, '.')
+	}
+	return r
 }
 
 // send hands a record to the producer and tells its history.
@@ -69,7 +85,7 @@ func (w *writer) send(r producer.Record) {
 
 	e := event.New(event.SendInvoke)
 	e.Client, e.Topic, e.Partition = w.app.cfg.Name, r.Topic, r.Partition
-	e.Attempt, e.Hash, e.Acks, e.Text = attempt, event.HashValue(r.Value), w.acks, event.Preview(r.Value)
+	e.Attempt, e.Hash, e.Key, e.Acks, e.Text = attempt, event.HashNullable(r.Value), event.HashNullable(r.Key), w.acks, event.Preview(r.Value)
 	w.app.env.Emit(&e)
 	w.producer.Send(r, func(res producer.Result) { w.ended(&e, res) })
 }
@@ -85,7 +101,7 @@ func (w *writer) ended(invoked *event.Event, r producer.Result) {
 	}
 	e := event.New(kind)
 	e.Client, e.Topic, e.Partition, e.Offset = w.app.cfg.Name, r.TP.Topic, r.TP.Partition, r.Offset
-	e.Attempt, e.Hash, e.Acks, e.Code, e.Text = invoked.Attempt, invoked.Hash, w.acks, r.Code, invoked.Text
+	e.Attempt, e.Hash, e.Key, e.Acks, e.Code, e.Text = invoked.Attempt, invoked.Hash, invoked.Key, w.acks, r.Code, invoked.Text
 	w.app.env.Emit(&e)
 }
 

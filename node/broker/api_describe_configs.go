@@ -136,6 +136,8 @@ func configTypeOf(d kafka.Definition) kmsg.ConfigType {
 		return kmsg.ConfigTypeLong
 	case d.Type == kafka.IntType:
 		return kmsg.ConfigTypeInt
+	case d.Type == kafka.RatioType:
+		return kmsg.ConfigTypeDouble
 	case d.Key == kafka.CleanupPolicy || d.Key == "log.cleanup.policy":
 		return kmsg.ConfigTypeList
 	}

@@ -91,7 +91,7 @@ func (r *router) askPartition(req *kmsg.FetchRequest, p *sessionPart) askedParti
 	a := askedPartition{part: p, tp: kafka.TopicPartition{Topic: name, Partition: p.partition}}
 	a.request = replica.FetchRequest{Replica: kafka.NoBroker, BrokerEpoch: kafka.NoBrokerEpoch, TopicID: p.id,
 		CurrentLeaderEpoch: p.leaderEpoch, LastFetchedEpoch: p.lastEpoch, FetchOffset: p.offset, LogStart: p.logStart,
-		MaxBytes: p.maxBytes, OnlyLeader: req.Version < fetchFollowers}
+		MaxBytes: p.maxBytes, OnlyLeader: req.Version < fetchFollowers, ReadCommitted: req.IsolationLevel == readCommitted}
 	if id, epoch := fetchingReplica(req); id >= 0 {
 		a.request.Replica, a.request.BrokerEpoch = id, epoch
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tidemark/disk"
 	"tidemark/model/kafka"
+	"tidemark/node/storage"
 )
 
 // answerFetch sends the answer of a Fetch: all partitions, or in an incremental
@@ -70,7 +71,7 @@ func (a *fetchAnswer) add(asked askedPartition, result *fetchResult, isolation i
 	p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset = int32(result.Diverging.Epoch), int64(result.Diverging.End)
 	p.RecordBatches = []byte{} // never null; the region stands for them
 	if isolation == readCommitted {
-		p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
+		p.AbortedTransactions = abortedTransactions(result.Aborted)
 	}
 	if a.version >= fetchHints && (result.Code == kafka.NotLeaderOrFollower || result.Code == kafka.FencedLeaderEpoch) {
 		p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = a.hints.leader(asked.tp)
@@ -81,9 +82,16 @@ func (a *fetchAnswer) add(asked askedPartition, result *fetchResult, isolation i
 }
 
 // readCommitted is the isolation level that wants the list of aborted
-// transactions; without transactions it is empty, and the last stable offset
-// is the high watermark.
+// transactions. Other readers get null.
 const readCommitted = 1
+
+func abortedTransactions(aborted []storage.AbortedTransaction) []kmsg.FetchResponseTopicPartitionAbortedTransaction {
+	list := make([]kmsg.FetchResponseTopicPartitionAbortedTransaction, len(aborted))
+	for i, a := range aborted {
+		list[i].ProducerID, list[i].FirstOffset = int64(a.ProducerID), int64(a.First)
+	}
+	return list
+}
 
 // topic is the part of the response for p: the last one if it is of the same
 // topic, since the order of partitions is that of the request.

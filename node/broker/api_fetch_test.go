@@ -11,6 +11,7 @@ import (
 	"tidemark/model/record"
 	"tidemark/node"
 	"tidemark/node/metadata"
+	"tidemark/node/storage"
 )
 
 // fetchOn sends a Fetch on a connection; it may not be answered yet.
@@ -198,5 +199,35 @@ func TestFetchThatIsGoneLeavesNothingBehind(t *testing.T) {
 	b.advance(2 * time.Second)
 	if b.sentCount(node.Router) != n {
 		t.Error("answered a connection that is gone")
+	}
+}
+
+func TestOnlyReadCommittedIsToldOfAbortedTransactions(t *testing.T) {
+	b, _ := leaderBench(t, 1, 1, 1)
+	w := record.NewBuilder(record.BuilderOptions{LeaderEpoch: kafka.NoEpoch, ProducerID: 7, Transactional: true})
+	w.Append(0, nil, []byte("aborted"), nil)
+	b.produce(1, map[int32][]byte{0: w.Build()})
+	ask := func(isolation int8) *kmsg.FetchResponseTopicPartition {
+		req := fetchRequest(map[int32]kafka.Offset{0: 0})
+		req.IsolationLevel = isolation
+		res, m := b.fetchOn(client, req)
+		p := &res.Topics[0].Partitions[0]
+		p.RecordBatches = records(t, m, 0)
+		return p
+	}
+	if p := ask(1); p.LastStableOffset != 0 || p.HighWatermark != 1 || len(p.RecordBatches) > 0 || p.AbortedTransactions == nil {
+		t.Errorf("of an open transaction: %+v", p)
+	}
+	data := b.lane(node.Data(0)).process.(*dataLane)
+	b.call(func() {
+		data.hosted[kafka.TopicPartition{Topic: "orders"}].partition.AppendMarker(storage.Marker{ProducerID: 7, Type: record.Abort})
+	})
+	p := ask(1)
+	if p.LastStableOffset != 2 || len(p.RecordBatches) == 0 || len(p.AbortedTransactions) != 1 ||
+		p.AbortedTransactions[0].ProducerID != 7 || p.AbortedTransactions[0].FirstOffset != 0 {
+		t.Errorf("of an aborted transaction: %+v", p)
+	}
+	if p := ask(0); p.AbortedTransactions != nil || p.LastStableOffset != 2 || len(p.RecordBatches) == 0 {
+		t.Errorf("read_uncommitted: %+v", p)
 	}
 }

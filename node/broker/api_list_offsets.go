@@ -20,7 +20,8 @@ type lookupWork struct {
 const listOffsetsNotAvailable = 5
 
 // handleListOffsets serves ListOffsets, key 2, versions 1 to 10, of consumers
-// and of followers: the end of a log (timestamp -1), its start (-2), its record
+// and of followers: the end of a log (timestamp -1; from version 2 on as the
+// isolation level sees it), its start (-2), its record
 // with the largest timestamp (-3), or the first record that is not older than a
 // timestamp. A partition that is named twice is refused with INVALID_REQUEST.
 func (r *router) handleListOffsets(conn node.ConnID, m *node.Message) {
@@ -34,7 +35,7 @@ func (r *router) handleListOffsets(conn node.ConnID, m *node.Message) {
 			tp := kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}
 			parts = append(parts, offsetPart{Index: len(parts), TP: tp, Request: replica.ListOffsetRequest{
 				Timestamp: kafka.Timestamp(p.Timestamp), CurrentLeaderEpoch: kafka.LeaderEpoch(p.CurrentLeaderEpoch),
-				FromReplica: req.ReplicaID >= 0}})
+				FromReplica: req.ReplicaID >= 0, ReadCommitted: req.IsolationLevel == readCommitted}})
 			w.lookup.tps = append(w.lookup.tps, tp)
 			code := r.partitionKnown(tp)
 			if code == kafka.None && !timestampServed(p.Timestamp, req.Version) {

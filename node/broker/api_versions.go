@@ -22,6 +22,7 @@ func servedAPIs() []api {
 		{Key: 18, Min: 0, Max: 4, Advertised: 0, Handle: (*router).handleAPIVersions},
 		{Key: 19, Min: 2, Max: 7, Advertised: 2, Handle: (*router).handleForwarded},
 		{Key: 20, Min: 1, Max: 6, Advertised: 1, Handle: (*router).handleForwarded},
+		{Key: 21, Min: 0, Max: 2, Advertised: 0, Handle: (*router).handleDeleteRecords},
 		{Key: 22, Min: 0, Max: 5, Advertised: 0, Handle: (*router).handleInitProducerID},
 		{Key: 23, Min: 2, Max: 4, Advertised: 2, Handle: (*router).handleOffsetForLeaderEpoch},
 		{Key: 32, Min: 1, Max: 4, Advertised: 1, Handle: (*router).handleDescribeConfigs},

@@ -106,6 +106,11 @@ var wireCases = map[int16]wireCase{
 			r := res.(*kmsg.DeleteTopicsResponse)
 			return wrong(len(r.Topics) == 1 && *r.Topics[0].Topic == "orders", "%+v", r)
 		}},
+	21: {ask: func(int16) kmsg.Request { return deleteRecords(map[int32]kafka.Offset{0: 1}) },
+		check: func(_ int16, res kmsg.Response) string {
+			p := res.(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0]
+			return wrong(p.ErrorCode == 0 && p.LowWatermark == 1, "%+v", p)
+		}},
 	22: {ask: func(int16) kmsg.Request {
 		r := kmsg.NewPtrInitProducerIDRequest()
 		r.ProducerID, r.ProducerEpoch = -1, -1

@@ -3,6 +3,7 @@ package broker
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,8 @@ type bench struct {
 
 	events []event.Event
 	exit   string
-	broken bool // the device refuses every write
+	broken bool // the device refuses every write below under
+	under  string
 	stall  bool // fsyncs do not end
 	torn   bool // fsyncs fail
 }
@@ -93,6 +95,7 @@ func testConfig(lanes int, pairs ...kafka.Pair) Config {
 func newBench(t *testing.T, cfg Config, d *simdisk.Disk, lanes ...node.Lane) *bench {
 	t.Helper()
 	b := &bench{t: t, cfg: cfg, disk: d}
+	d.Share(cfg.logDirs())
 	for _, lane := range lanes {
 		l := &benchLane{bench: b, lane: lane, process: laneProcess(cfg, lane), dialed: map[node.ConnID]string{}}
 		if lane != node.Router && lane != node.Lifecycle {
@@ -366,23 +369,31 @@ type brittleFS struct {
 	b *bench
 }
 
-func (fs brittleFS) Open(name string) (disk.File, error)   { return fs.brittle(fs.FS.Open(name)) }
-func (fs brittleFS) Create(name string) (disk.File, error) { return fs.brittle(fs.FS.Create(name)) }
+func (fs brittleFS) Open(name string) (disk.File, error) {
+	f, err := fs.FS.Open(name)
+	return fs.brittle(name, f, err)
+}
 
-func (fs brittleFS) brittle(f disk.File, err error) (disk.File, error) {
+func (fs brittleFS) Create(name string) (disk.File, error) {
+	f, err := fs.FS.Create(name)
+	return fs.brittle(name, f, err)
+}
+
+func (fs brittleFS) brittle(name string, f disk.File, err error) (disk.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return brittleFile{f, fs.b}, nil
+	return brittleFile{f, name, fs.b}, nil
 }
 
 type brittleFile struct {
 	disk.File
-	b *bench
+	name string
+	b    *bench
 }
 
 func (f brittleFile) WriteAt(p []byte, off int64) (int, error) {
-	if f.b.broken {
+	if f.b.broken && strings.HasPrefix(f.name, f.b.under) {
 		return 0, disk.ErrIO
 	}
 	return f.File.WriteAt(p, off)

@@ -191,6 +191,8 @@ func answersNotController(r kmsg.Response) bool {
 		return is(r.ErrorCode)
 	case *kmsg.AllocateProducerIDsResponse:
 		return is(r.ErrorCode)
+	case *kmsg.AssignReplicasToDirsResponse:
+		return is(r.ErrorCode)
 	case *kmsg.AlterPartitionResponse:
 		for _, t := range r.Topics {
 			for _, p := range t.Partitions {

@@ -29,6 +29,7 @@ type dataLane struct {
 	purgatory *replica.Purgatory
 	inflater  record.Inflater // of all logs of the lane
 	deflater  record.Deflater
+	cleaner   *storage.Cleaner // nil: turned off
 
 	image   *metadata.Image
 	waiting []imagePost // images that came before load
@@ -39,17 +40,21 @@ type dataLane struct {
 	order  []kafka.TopicPartition // the keys of hosted, sorted
 	links  []*link                // by leader
 
-	parked    map[workID]*parkedFetch
-	lastCut   uint64
-	cuts      map[uint64]func() // what waits for the checkpoint of a cut
-	recovered bool              // the first image was applied
-	leaving   bool              // a controlled shutdown began
-	closed    bool              // the logs are being closed
-	offline   bool              // the log directory failed
+	parked  map[workID]*parkedFetch
+	lastCut uint64
+	cuts    map[uint64]func()            // what waits for the checkpoint of a cut
+	found   map[kafka.TopicPartition]int // log directories of what was there at the start; nil before the first image
+	leaving bool                         // a controlled shutdown began
+	closed  bool                         // the logs are being closed
+
+	failing []int                         // log directories that failed in this callback
+	offline map[int]bool                  // log directories that failed
+	lost    map[kafka.TopicPartition]bool // replicas in them
 }
 
 // hosted is one replica of this lane.
 type hosted struct {
+	dir       int // place of its log directory in log.dirs
 	partition *replica.Partition
 	log       *storage.Log
 }
@@ -65,8 +70,11 @@ func (d *dataLane) Start(env node.Env) {
 	d.hosted = map[kafka.TopicPartition]*hosted{}
 	d.parked = map[workID]*parkedFetch{}
 	d.cuts = map[uint64]func(){}
+	d.offline, d.lost = map[int]bool{}, map[kafka.TopicPartition]bool{}
 	d.shrinkLater()
 	d.expireProducersLater()
+	d.startRetention()
+	d.startCleaner()
 }
 
 // laneOf is the data lane, from 0, that owns a partition: Java's string hash of
@@ -108,12 +116,16 @@ func (d *dataLane) Posted(_ node.Lane, msg any) {
 		d.stopFetch(m.ID)
 	case lookupPost:
 		d.lookUp(m)
+	case deletePost:
+		d.deleteRecords(m)
 	case alteredPost:
 		d.altered(m)
 	case checkpointPost:
 		d.checkpoint(m.File)
 	case truncationSavedPost:
 		d.cutSaved(m.Cut)
+	case offlinePost:
+		d.directoryFailed(m.Dir)
 	case shutdownPost:
 		d.leaving = true
 	case closePost:
@@ -156,6 +168,7 @@ func (d *dataLane) Synced(token disk.Token, err error) {
 // settle ends every callback: requests that became ready are answered, and
 // fetchers that may ask again do.
 func (d *dataLane) settle() {
+	d.dropFailing()
 	d.purgatory.Complete()
 	for _, k := range d.links {
 		d.pump(k)
@@ -233,20 +246,6 @@ func (d *dataLane) SubmitISR(p *replica.Proposal) { d.env.Post(node.Lifecycle, a
 
 // Changed notes that requests waiting for the partition may be ready.
 func (d *dataLane) Changed(tp kafka.TopicPartition) { d.purgatory.Changed(tp) }
-
-// StorageFailed takes the log directory offline. The request at hand is still
-// answered with KAFKA_STORAGE_ERROR; then the node stops, because Kafka does
-// once its last directory is gone.
-func (d *dataLane) StorageFailed(tp kafka.TopicPartition, err error) {
-	if d.offline {
-		return
-	}
-	d.offline = true
-	e := event.New(event.StorageFailed)
-	e.Topic, e.Partition, e.Text = tp.Topic, tp.Partition, err.Error()
-	d.env.Emit(&e)
-	d.env.Post(node.Lifecycle, offlinePost{Reason: offlineReason(err)})
-}
 
 // host puts a replica under the lane's care.
 func (d *dataLane) host(tp kafka.TopicPartition, h *hosted) {

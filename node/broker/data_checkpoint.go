@@ -21,12 +21,16 @@ func (d *dataLane) offsets(file checkpointFile) []partitionOffset {
 		h := d.hosted[tp]
 		switch file {
 		case recoveryPoints:
-			offsets = append(offsets, partitionOffset{tp, h.log.RecoveryPoint()})
+			offsets = append(offsets, partitionOffset{h.dir, tp, h.log.RecoveryPoint()})
 		case highWatermarks:
-			offsets = append(offsets, partitionOffset{tp, h.partition.HighWatermark()})
+			offsets = append(offsets, partitionOffset{h.dir, tp, h.partition.HighWatermark()})
 		case logStarts:
-			if start := h.log.LogStart(); start > h.log.SegmentBase(start) {
-				offsets = append(offsets, partitionOffset{tp, start})
+			if h.log.StartUnnamed() {
+				offsets = append(offsets, partitionOffset{h.dir, tp, h.log.LogStart()})
+			}
+		case cleanedOffsets:
+			if cleaned := h.log.CleanedUpTo(); cleaned != kafka.NoOffset {
+				offsets = append(offsets, partitionOffset{h.dir, tp, cleaned})
 			}
 		}
 	}
@@ -49,21 +53,22 @@ func (d *dataLane) close() {
 	}
 	post := closedPost{Loaded: true, LogStarts: d.offsets(logStarts), HighWatermarks: d.offsets(highWatermarks)}
 	left := len(d.order) + 1
-	stopped := func(err error) {
-		if err != nil {
-			d.StorageFailed(kafka.TopicPartition{}, err)
-			return
-		}
+	stopped := func() {
 		if left--; left == 0 {
 			d.env.Post(node.Logs, post)
 		}
 	}
 	for _, tp := range d.order {
 		h := d.hosted[tp]
-		post.RecoveryPoints = append(post.RecoveryPoints, partitionOffset{tp, h.log.LogEnd()})
-		h.log.Stop(stopped)
+		post.RecoveryPoints = append(post.RecoveryPoints, partitionOffset{h.dir, tp, h.log.LogEnd()})
+		h.log.Stop(func(err error) {
+			if err != nil {
+				d.failed(h.dir, tp, err)
+			}
+			stopped()
+		})
 	}
 	clear(d.hosted)
 	d.order = nil
-	stopped(nil)
+	stopped()
 }

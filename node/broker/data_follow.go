@@ -91,7 +91,7 @@ func (d *dataLane) hangUp(k *link) {
 
 // pump sends the link's next request, or sets a timer for when there is one.
 func (d *dataLane) pump(k *link) {
-	if k.asked != nil || d.closed || d.offline {
+	if k.asked != nil || d.closed {
 		return
 	}
 	ask, ok := k.fetcher.Next()
@@ -183,7 +183,14 @@ func (d *dataLane) received(k *link, m *node.Message) {
 // CheckpointRecoveryPoint has the logs lane write that a cut moved a recovery
 // point back; done runs once the file says so. With Ready and Now the lane is the
 // replica.FetcherHost of its fetchers.
-func (d *dataLane) CheckpointRecoveryPoint(_ *replica.Partition, done func()) {
+func (d *dataLane) CheckpointRecoveryPoint(p *replica.Partition, done func()) {
+	if p.Log().Config().Compacted {
+		d.env.Post(node.Logs, cleanedPost{}) // what was cut and grows again is dirty
+	}
+	d.saveRecoveryPoints(done)
+}
+
+func (d *dataLane) saveRecoveryPoints(done func()) {
 	d.lastCut++
 	d.cuts[d.lastCut] = done
 	d.env.Post(node.Logs, truncatedPost{Cut: d.lastCut})

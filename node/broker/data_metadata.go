@@ -17,7 +17,7 @@ import (
 // followers, then configurations. The image is in place before, because a
 // leader asks it who may enter the ISR.
 func (d *dataLane) apply(delta *metadata.Delta) {
-	onDisk := d.directories()
+	d.listDirectories()
 	d.applyRemovals(delta)
 	var leaders, followers []metadata.PartitionDelta
 	for _, p := range delta.Partitions {
@@ -32,13 +32,16 @@ func (d *dataLane) apply(delta *metadata.Delta) {
 		}
 	}
 	for _, p := range leaders {
-		if h := d.ensure(p, onDisk); h != nil {
+		if h := d.ensure(p); h != nil {
 			d.unfollow(p.TP)
 			h.partition.BecomeLeader(stateOf(p.After))
 		}
 	}
 	for _, p := range followers {
-		if h := d.ensure(p, onDisk); h != nil {
+		if p.After.Leader == kafka.NoBroker && !d.cfg.Rules.Replica.HostLeaderless {
+			continue
+		}
+		if h := d.ensure(p); h != nil {
 			d.becomeFollower(h, p)
 		}
 	}
@@ -84,67 +87,65 @@ func (d *dataLane) applyRemovals(delta *metadata.Delta) {
 // once, and removes the files after the usual delay.
 func (d *dataLane) remove(tp kafka.TopicPartition) {
 	h := d.hosted[tp]
+	delete(d.lost, tp)
+	delete(d.found, tp)
 	if h == nil {
 		return
 	}
 	d.unfollow(tp)
 	d.unhost(tp)
 	d.purgatory.Changed(tp)
-	aside := renamedDirectory(tp, drawUUID(d.env, "delete"), deleteSuffix)
+	aside := within(d.load.Dirs[h.dir].Path, renamedDirectory(tp, drawUUID(d.env, "delete"), deleteSuffix))
 	if err := h.log.Rename(aside); err != nil {
-		d.StorageFailed(tp, err)
+		d.failed(h.dir, tp, err)
 		return
 	}
 	removeLater(d.fs, d.timers, aside, d.cfg.Properties.Millis(kafka.LogSegmentDeleteDelayMs), func(err error) {
 		h.log.Close()
 		if err != nil {
-			d.StorageFailed(tp, err)
+			d.failed(h.dir, tp, err)
 		}
 	})
 }
 
-// directories lists what is on disk before the lane's first image is applied:
-// those logs are recovered, later ones are new. Nil after the first image.
-func (d *dataLane) directories() []string {
-	if d.recovered {
-		return nil
-	}
-	d.recovered = true
-	names, err := d.fs.List("")
-	if err != nil {
-		d.StorageFailed(kafka.TopicPartition{}, err)
-	}
-	return names
-}
-
 // ensure returns the hosted replica, whose log is opened or created if need be;
 // nil if the disk refuses.
-func (d *dataLane) ensure(p metadata.PartitionDelta, onDisk []string) *hosted {
+func (d *dataLane) ensure(p metadata.PartitionDelta) *hosted {
 	if h := d.hosted[p.TP]; h != nil {
 		return h
 	}
-	_, old := slices.BinarySearch(onDisk, p.TP.String()+"/")
+	i, old := d.place(p)
+	if i < 0 {
+		d.lost[p.TP] = true
+		return nil
+	}
+	dir := &d.load.Dirs[i]
 	config := d.topicConfig(p.TP.Topic)
 	opening := storage.Opening{Clean: true, TopicID: p.TopicID, Syncs: d.syncs, Now: d.env.Wall(),
-		ProducerExpirationMs: d.cfg.Properties.Int(kafka.ProducerIDExpirationMs), Inflater: &d.inflater, Deflater: &d.deflater}
+		ProducerExpirationMs: d.cfg.Properties.Int(kafka.ProducerIDExpirationMs), Inflater: &d.inflater, Deflater: &d.deflater, Rules: d.cfg.Rules.Storage,
+		Timers: d.timers, Random: func() uint64 { return d.env.Rand("segment.jitter") },
+		OnFailure: func(err error) { d.failed(i, p.TP, err) }}
 	var watermark kafka.Offset
 	if old {
-		opening.Clean = d.load.Clean
-		opening.RecoveryPoint, opening.LogStart = d.load.RecoveryPoints[p.TP], d.load.LogStarts[p.TP]
-		watermark = d.load.HighWatermarks[p.TP]
+		opening.Clean = dir.Clean
+		opening.RecoveryPoint, opening.LogStart = dir.RecoveryPoints[p.TP], dir.LogStarts[p.TP]
+		opening.CleanedUpTo = dir.Cleaned[p.TP]
+		watermark = dir.HighWatermarks[p.TP]
 	}
-	log, found, err := storage.Open(d.fs, p.TP.String(), storage.ConfigOf(config), opening)
+	log, found, err := storage.Open(d.fs, within(dir.Path, p.TP.String()), storage.ConfigOf(config), opening)
 	if err != nil {
-		d.StorageFailed(p.TP, err)
+		d.failed(i, p.TP, err)
+		d.lost[p.TP] = true
 		return nil
 	}
 	if old {
 		d.traceRecovery(p.TP, found, log.RecoveryPoint())
 	}
-	h := &hosted{log: log}
+	h := &hosted{dir: i, log: log}
 	h.partition = replica.New(replica.Options{TP: p.TP, TopicID: p.TopicID, Local: d.cfg.ID, Config: d.replicaConfig(config),
 		Log: log, HighWatermark: watermark, Rules: d.cfg.Rules.Replica, Host: d})
 	d.host(p.TP, h)
+	d.tellPlace(p, dir.ID)
 	return h
 }
 

@@ -93,7 +93,7 @@ func (d *dataLane) produced(m producePost, statuses []replica.ProduceStatus) {
 // notHosted is the answer for a partition that has no replica here.
 func (d *dataLane) notHosted(tp kafka.TopicPartition) kafka.ErrorCode {
 	switch {
-	case d.offline:
+	case d.lost[tp]:
 		return kafka.KafkaStorageError
 	case d.image != nil:
 		if _, known := d.image.Partition(tp); !known {

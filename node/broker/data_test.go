@@ -1,10 +1,12 @@
 package broker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/disk"
 	"tidemark/disk/simdisk"
 	"tidemark/model/event"
 	"tidemark/model/kafka"
@@ -149,7 +151,7 @@ func dataBench(t *testing.T, first imagePost) *bench {
 	t.Helper()
 	b := newBench(t, testConfig(1), simdisk.New(), node.Data(0))
 	b.post(node.Quorum, node.Data(0), first)
-	b.post(node.Logs, node.Data(0), loadPost{})
+	b.post(node.Logs, node.Data(0), loadPost{Dirs: make([]loadedDir, 1)})
 	return b
 }
 
@@ -168,13 +170,13 @@ func TestDiskErrorIsAnsweredWithStorageErrorAndTakesTheNodeOffline(t *testing.T)
 	if n := len(b.saw(event.StorageFailed)); n != 1 {
 		t.Errorf("the directory failed %d times, want once", n)
 	}
-	if got := postedTo[offlinePost](b, node.Lifecycle); len(got) != 1 {
-		t.Fatalf("lifecycle was told %v", got)
+	if got := postedTo[failedPost](b, node.Logs); len(got) != 1 {
+		t.Fatalf("logs was told %v", got)
 	}
-	life := newBench(t, testConfig(1), simdisk.New(), node.Lifecycle)
-	life.post(node.Data(0), node.Lifecycle, postedTo[offlinePost](b, node.Lifecycle)[0])
-	if life.exit == "" || life.exit == cleanExit {
-		t.Errorf("exit %q, want the disk's error", life.exit)
+	logs := newBench(t, testConfig(1), simdisk.New(), node.Logs)
+	logs.post(node.Data(0), node.Logs, postedTo[failedPost](b, node.Logs)[0])
+	if !strings.Contains(logs.exit, disk.ErrIO.Error()) {
+		t.Errorf("exit %q, want the disk's error", logs.exit)
 	}
 }
 
@@ -199,13 +201,13 @@ func TestFlushThatFailsIsAnsweredWithStorageErrorWhateverTheAcks(t *testing.T) {
 func TestNoLogIsOpenedBeforeBothImageAndCheckpointsAreThere(t *testing.T) {
 	c := newCluster(1)
 	c.topic(1, 1, 1)
-	for name, first := range map[string]any{"image first": c.whole(), "checkpoints first": loadPost{}} {
+	for name, first := range map[string]any{"image first": c.whole(), "checkpoints first": loadPost{Dirs: make([]loadedDir, 1)}} {
 		b := newBench(t, testConfig(1), simdisk.New(), node.Data(0))
 		b.post(node.Quorum, node.Data(0), first)
 		if n := len(b.disk.Paths(cachedSide)); n != 0 || len(postedTo[appliedPost](b, node.Lifecycle)) != 0 {
 			t.Errorf("%s: %d files, applied %v", name, n, postedTo[appliedPost](b, node.Lifecycle))
 		}
-		b.post(node.Quorum, node.Data(0), loadPost{})
+		b.post(node.Quorum, node.Data(0), loadPost{Dirs: make([]loadedDir, 1)})
 		b.post(node.Quorum, node.Data(0), c.whole())
 		if n := len(b.saw(event.BecameLeader)); n == 0 {
 			t.Errorf("%s: not leading after both", name)

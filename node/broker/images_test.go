@@ -58,6 +58,12 @@ func (c *cluster) topic(partitions int, leader kafka.BrokerID, replicas ...kafka
 	return c.commit(recs...)
 }
 
+// assign notes the log directory of the only replica of a partition of "orders".
+func (c *cluster) assign(partition int32, dir kafka.UUID) imagePost {
+	return c.commit(metadata.PartitionChange{PartitionID: partition, TopicID: ordersID, Leader: metadata.KeepLeader,
+		RecoveryState: metadata.KeepRecoveryState, Directories: []kafka.UUID{dir}})
+}
+
 // elect changes the leader and ISR of orders-0.
 func (c *cluster) elect(leader kafka.BrokerID, isr ...kafka.BrokerID) imagePost {
 	return c.commit(metadata.PartitionChange{PartitionID: 0, TopicID: ordersID, Leader: leader, ISR: isr, RecoveryState: metadata.KeepRecoveryState})

@@ -12,6 +12,9 @@ func Lanes(cfg Config) node.Spec {
 		panic(err)
 	}
 	spec := node.Spec{ID: cfg.ID}
+	if dirs := cfg.logDirs(); dirs[0] != "" {
+		spec.LogDirs = dirs
+	}
 	add := func(lane node.Lane, p node.Process, disk bool) {
 		spec.Lanes = append(spec.Lanes, node.LaneSpec{Lane: lane, Process: p, Disk: disk})
 	}

@@ -27,7 +27,9 @@ type lifecycle struct {
 
 	state       state
 	incarnation kafka.UUID
-	directory   directoryPost
+	directories directoriesPost
+	offline     []kafka.UUID // log directories that failed since
+	assign      assigner
 	epoch       kafka.BrokerEpoch // NoBrokerEpoch until registered
 	failures    int               // in a row, of registration or heartbeat
 	beating     bool              // a registration or heartbeat is on its way
@@ -103,8 +105,8 @@ func (l *lifecycle) Synced(disk.Token, error) { panic("lifecycle has no file sys
 // Posted takes the word of another lane or of the driver.
 func (l *lifecycle) Posted(from node.Lane, msg any) {
 	switch m := msg.(type) {
-	case directoryPost:
-		l.directory = m
+	case directoriesPost:
+		l.directories = m
 		l.communicateNow()
 	case controllerPost:
 		l.heartbeats.setController(m.Addr)
@@ -131,7 +133,9 @@ func (l *lifecycle) Posted(from node.Lane, msg any) {
 	case cleanPost:
 		l.exit()
 	case offlinePost:
-		l.env.Exit(m.Reason)
+		l.directoryFailed(m.ID)
+	case assignPost:
+		l.assign.add(l, m)
 	case node.Stop:
 		l.stop()
 	default:
@@ -182,7 +186,7 @@ func (l *lifecycle) communicateNow() {
 
 func (l *lifecycle) communicate() {
 	l.timers.Cancel(l.next)
-	if l.directory.Directory.IsZero() || l.state == shuttingDown {
+	if len(l.directories.Directories) == 0 || l.state == shuttingDown {
 		return
 	}
 	l.beating = true

@@ -16,6 +16,7 @@ const (
 	alterPartitionVersion = 3
 	envelopeVersion       = 0
 	allocateVersion       = 0
+	assignVersion         = 0
 )
 
 // registration builds BrokerRegistration (KIP-631). Broker and controller
@@ -35,8 +36,10 @@ func (l *lifecycle) registration() kmsg.Request {
 		feature.Name, feature.MinSupportedVersion, feature.MaxSupportedVersion = f.Name, f.Min, f.Max
 		r.Features = append(r.Features, feature)
 	}
-	r.LogDirs = append(r.LogDirs, l.directory.Directory)
-	r.PreviousBrokerEpoch = int64(l.directory.PreviousEpoch)
+	for _, id := range l.directories.Directories {
+		r.LogDirs = append(r.LogDirs, id)
+	}
+	r.PreviousBrokerEpoch = int64(l.directories.PreviousEpoch)
 	return r
 }
 
@@ -49,6 +52,9 @@ func (l *lifecycle) heartbeat() kmsg.Request {
 	r.CurrentMetadataOffset = int64(l.metadataOffset())
 	r.WantFence = l.state == starting || !l.ready()
 	r.WantShutdown = l.state == pendingShutdown
+	for _, id := range l.offline {
+		r.OfflineLogDirs = append(r.OfflineLogDirs, id)
+	}
 	return r
 }
 

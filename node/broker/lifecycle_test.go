@@ -66,7 +66,7 @@ func TestFailedHeartbeatsBackOffUpToTheSessionTimeout(t *testing.T) {
 func registeredBench(t *testing.T) *bench {
 	b := newBench(t, testConfig(1), simdisk.New(), node.Lifecycle)
 	b.post(node.Quorum, node.Lifecycle, controllerPost{Controller: 101, Addr: "c101:9093", Epoch: 1})
-	b.post(node.Logs, node.Lifecycle, directoryPost{Directory: kafka.UUID{9}, PreviousEpoch: 33})
+	b.post(node.Logs, node.Lifecycle, directoriesPost{Directories: []kafka.UUID{{9}}, PreviousEpoch: 33})
 	res := kmsg.NewPtrBrokerRegistrationResponse()
 	res.BrokerEpoch = 77
 	b.answer(node.Lifecycle, res)
@@ -98,7 +98,7 @@ func runningBench(t *testing.T) *bench {
 
 func TestBrokerRegistersOnceItKnowsDirectoryAndController(t *testing.T) {
 	b := newBench(t, testConfig(1), simdisk.New(), node.Lifecycle)
-	b.post(node.Logs, node.Lifecycle, directoryPost{Directory: kafka.UUID{9}, PreviousEpoch: 33})
+	b.post(node.Logs, node.Lifecycle, directoriesPost{Directories: []kafka.UUID{{9}}, PreviousEpoch: 33})
 	if n := b.sentCount(node.Lifecycle); n != 0 {
 		t.Fatalf("%d messages without a controller", n)
 	}

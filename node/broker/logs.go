@@ -3,24 +3,28 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/disk"
 	"tidemark/model/event"
 	"tidemark/model/kafka"
+	"tidemark/model/rules"
 	"tidemark/node"
 	"tidemark/node/metadata"
 	"tidemark/node/storage"
 )
 
 // logs is Kafka's LogManager without the logs, which the data lanes own: the
-// identity of the directory, the clean-shutdown marker, the checkpoint files and
-// the replicas that are not (or no longer) meant to be here.
+// identity of each log directory, the clean-shutdown markers, the checkpoint
+// files, the replicas that are not (or no longer) meant to be here, and which
+// directories are online.
 //
-//	Start        meta.properties, marker read ──directoryPost──▶ lifecycle
-//	first image  marker deleted, checkpoints read, strays renamed ──loadPost──▶ data lanes
-//	timers       checkpointPost ──▶ data lanes ──checkpointedPost──▶ file
-//	closePost    every data lane closed ──▶ checkpoints, marker ──cleanPost──▶ lifecycle
+//	Start        meta.properties, markers read ──directoriesPost──▶ lifecycle
+//	first image  markers deleted, checkpoints read, strays renamed ──loadPost──▶ data lanes
+//	timers       checkpointPost ──▶ data lanes ──checkpointedPost──▶ files
+//	a disk error from here or a data lane ──offlinePost──▶ lifecycle, data lanes
+//	closePost    every data lane closed ──▶ checkpoints, markers ──cleanPost──▶ lifecycle
 type logs struct {
 	cfg    Config
 	env    node.Env
@@ -28,59 +32,115 @@ type logs struct {
 	timers *node.Timers
 	syncs  *node.Syncs
 
-	clean   bool // the marker was there at start
-	loaded  bool // the first image came and the data lanes were told to load
-	files   map[checkpointFile]*checkpoint
+	dirs    []*logDir // log.dirs in order, then the root if it is none of them
+	unnamed int       // directories whose identity is not known yet
+	loaded  bool      // the first image came and the data lanes were told to load
+	rounds  map[checkpointFile]*round
 	closing bool
-	epoch   kafka.BrokerEpoch // for the marker
+	epoch   kafka.BrokerEpoch // for the markers
 	closed  []closedPost      // of the data lanes, as they come
 }
 
 func newLogs(cfg Config) *logs { return &logs{cfg: cfg} }
 
-// Start checks or writes the directory's identity and reads the marker.
+// Start checks or writes the identity of each directory and reads the markers.
 func (l *logs) Start(env node.Env) {
 	l.env, l.fs = env, env.FS()
 	l.timers, l.syncs = node.NewTimers(env), node.NewSyncs()
-	l.files = map[checkpointFile]*checkpoint{}
-	for _, file := range []checkpointFile{recoveryPoints, logStarts, highWatermarks} {
-		l.files[file] = &checkpoint{file: storage.NewAtomicFile(l.fs, l.syncs, string(file)), lanes: l.cfg.DataLanes}
+	l.rounds = map[checkpointFile]*round{}
+	for _, file := range checkpointFiles {
+		l.rounds[file] = &round{lanes: l.cfg.DataLanes}
 	}
-	id, err := readIdentity(l.fs)
+	for _, path := range l.cfg.logDirs() {
+		l.dirs = append(l.dirs, l.newDir(path, true))
+	}
+	if l.dirs[0].path != "" {
+		l.dirs = append(l.dirs, l.newDir("", false))
+	}
+	l.unnamed = len(l.dirs)
+	for _, dir := range l.dirs {
+		if !l.identify(dir) {
+			return
+		}
+	}
+}
+
+func (l *logs) newDir(path string, holdsLogs bool) *logDir {
+	dir := &logDir{path: path, logs: holdsLogs, epoch: kafka.NoBrokerEpoch, files: map[checkpointFile]*storage.AtomicFile{}}
+	for _, file := range checkpointFiles {
+		dir.files[file] = storage.NewAtomicFile(l.fs, l.syncs, within(path, string(file)))
+	}
+	return dir
+}
+
+// identify reads a directory's meta.properties, or writes it into a new one and
+// goes on once it is durable. It reports whether the node may live on.
+func (l *logs) identify(dir *logDir) bool {
+	err := makeDir(l.fs, dir.path)
+	var id identity
+	if err == nil {
+		id, err = readIdentity(l.fs, dir.path)
+	}
 	switch {
 	case errors.Is(err, disk.ErrNotExist):
-		l.format()
+		l.format(dir)
 	case err != nil:
-		l.fail(err)
+		l.fail(dir, err)
+		l.named()
 	default:
 		if err := id.check(l.cfg); err != nil {
 			l.env.Exit(err.Error())
-			return
+			return false
 		}
-		l.identified(id)
+		l.identified(dir, id)
 	}
+	return true
 }
 
-// format writes meta.properties into a new directory and goes on once it is
-// durable.
-func (l *logs) format() {
+func (l *logs) format(dir *logDir) {
 	id := identity{Cluster: l.cfg.ClusterID, Node: l.cfg.ID, Directory: drawUUID(l.env, "directory")}
-	id.write(l.fs, l.syncs, func(err error) {
+	written := func(err error) {
 		if err != nil {
-			l.fail(err)
+			l.fail(dir, err)
+			l.named()
 			return
 		}
-		l.identified(id)
+		l.identified(dir, id)
+	}
+	id.write(l.fs, l.syncs, dir.path, func(err error) {
+		if err != nil || dir.path == "" {
+			written(err)
+			return
+		}
+		l.fs.SyncDir(l.syncs.Token(written), "") // the directory's own name
 	})
 }
 
-func (l *logs) identified(id identity) {
-	if !l.cfg.Broker {
+func (l *logs) identified(dir *logDir, id identity) {
+	dir.id = id.Directory
+	if l.cfg.Broker && dir.logs {
+		dir.epoch, dir.clean = readMarker(l.fs, dir.path)
+	}
+	l.named()
+}
+
+// named counts a directory whose identity is known, or never will be; with the
+// last one lifecycle may register. The stop before was clean, for the
+// controller, only if every directory is here and they all tell the same epoch.
+func (l *logs) named() {
+	if l.unnamed--; l.unnamed > 0 || !l.cfg.Broker {
 		return
 	}
-	epoch, found := readMarker(l.fs)
-	l.clean = found
-	l.env.Post(node.Lifecycle, directoryPost{Directory: id.Directory, PreviousEpoch: epoch})
+	post := directoriesPost{PreviousEpoch: l.dirs[0].epoch}
+	for _, dir := range l.dirs {
+		if dir.logs && dir.epoch != post.PreviousEpoch {
+			post.PreviousEpoch = kafka.NoBrokerEpoch
+		}
+		if dir.logs && !dir.failed {
+			post.Directories = append(post.Directories, dir.id)
+		}
+	}
+	l.env.Post(node.Lifecycle, post)
 }
 
 // Posted takes the word of another lane.
@@ -92,13 +152,17 @@ func (l *logs) Posted(from node.Lane, msg any) {
 		}
 		l.env.Post(node.Lifecycle, appliedPost{Offset: m.Image.Offset()})
 	case checkpointedPost:
-		if l.files[m.File].collect(m.Offsets, l.fail) {
+		if l.collect(m) {
 			l.ask(m.File)
 		}
 	case truncatedPost:
-		c := l.files[recoveryPoints]
-		c.wanted = append(c.wanted, func() { l.env.Post(from, truncationSavedPost(m)) })
+		r := l.rounds[recoveryPoints]
+		r.wanted = append(r.wanted, func() { l.env.Post(from, truncationSavedPost(m)) })
 		l.ask(recoveryPoints)
+	case cleanedPost:
+		l.ask(cleanedOffsets)
+	case failedPost:
+		l.takeOffline(l.dirs[m.Dir], m.Reason)
 	case closePost:
 		l.closing, l.epoch = true, m.Epoch
 		l.finish()
@@ -110,34 +174,56 @@ func (l *logs) Posted(from node.Lane, msg any) {
 	}
 }
 
-// load is the point of no return of a start: once the marker is gone, a crash
+// live lists the directories that hold logs and are online.
+func (l *logs) live() []*logDir {
+	return slices.DeleteFunc(slices.Clone(l.dirs), func(d *logDir) bool { return !d.logs || d.failed })
+}
+
+// load is the point of no return of a start: once a marker is gone, a crash
 // makes the next start an unclean one.
 func (l *logs) load(image *metadata.Image) {
 	l.loaded = true
-	if err := removeMarker(l.fs); err != nil {
-		l.fail(err)
-		return
+	registered := kafka.NoBrokerEpoch
+	if b, ok := image.Broker(l.cfg.ID); ok {
+		registered = b.Epoch
 	}
-	load := loadPost{Clean: l.clean}
-	for _, f := range []struct {
-		file checkpointFile
-		into *map[kafka.TopicPartition]kafka.Offset
-	}{{recoveryPoints, &load.RecoveryPoints}, {logStarts, &load.LogStarts}, {highWatermarks, &load.HighWatermarks}} {
-		offsets, err := f.file.read(l.fs)
-		if err != nil {
-			l.fail(err)
-			return
+	for _, dir := range l.live() {
+		dir.clean = dir.clean && l.cfg.Rules.Storage.TrustMarker(rules.MarkerFound{Epoch: dir.epoch, Registered: registered})
+	}
+	l.removeMarkers(func() { l.loadDirs(image) })
+}
+
+func (l *logs) loadDirs(image *metadata.Image) {
+	load := loadPost{Dirs: make([]loadedDir, len(l.cfg.logDirs()))}
+	for i := range load.Dirs {
+		dir := l.dirs[i]
+		load.Dirs[i].Path, load.Dirs[i].ID = dir.path, dir.id
+		if dir.failed {
+			load.Dirs[i].Failed = true
+		} else if err := l.loadDir(dir, image, &load.Dirs[i]); err != nil {
+			load.Dirs[i].Failed = true
+			l.fail(dir, err)
 		}
-		*f.into = offsets
-	}
-	if err := l.setStraysAside(image); err != nil {
-		l.fail(err)
-		return
 	}
 	for _, lane := range l.cfg.dataLanes() {
 		l.env.Post(lane, load)
 	}
 	l.startCheckpoints()
+}
+
+func (l *logs) loadDir(dir *logDir, image *metadata.Image, into *loadedDir) error {
+	into.Clean = dir.clean
+	for _, f := range []struct {
+		file checkpointFile
+		into *map[kafka.TopicPartition]kafka.Offset
+	}{{recoveryPoints, &into.RecoveryPoints}, {logStarts, &into.LogStarts}, {highWatermarks, &into.HighWatermarks}, {cleanedOffsets, &into.Cleaned}} {
+		offsets, err := f.file.read(l.fs, dir.path)
+		if err != nil {
+			return err
+		}
+		*f.into = offsets
+	}
+	return l.setStraysAside(dir, image)
 }
 
 // initialDelay is log.initial.task.delay.ms, before the first of the slow tasks.
@@ -159,16 +245,6 @@ func (l *logs) checkpointEvery(file checkpointFile, first, interval time.Duratio
 	})
 }
 
-// ask begins a round of the file, unless one is in work.
-func (l *logs) ask(file checkpointFile) {
-	if l.closing || !l.files[file].ask() {
-		return
-	}
-	for _, lane := range l.cfg.dataLanes() {
-		l.env.Post(lane, checkpointPost{File: file})
-	}
-}
-
 // Fire runs a timer's continuation.
 func (l *logs) Fire(timer node.TimerID) { l.timers.Fire(timer) }
 
@@ -181,24 +257,47 @@ func (l *logs) Receive(node.ConnID, *node.Message) { panic("logs has no connecti
 // Disconnected never comes either.
 func (l *logs) Disconnected(node.ConnID) { panic("logs has no connections") }
 
-func (l *logs) failOn(err error) {
-	if err != nil {
-		l.fail(err)
+// fail takes a directory offline after an error of its disk.
+func (l *logs) fail(dir *logDir, err error) {
+	if !dir.failed {
+		storageFailed(l.env, kafka.TopicPartition{}, err)
+		l.takeOffline(dir, err.Error())
 	}
 }
 
-// fail takes the log directory offline; with its only directory gone the node
-// stops, as Kafka does.
-func (l *logs) fail(err error) { directoryFailed(l.env, err) }
-
-// directoryFailed says that the log directory is lost and ends the node.
-func directoryFailed(env node.Env, err error) {
-	e := event.New(event.StorageFailed)
-	e.Text = err.Error()
-	env.Emit(&e)
-	env.Exit(offlineReason(err))
+// takeOffline tells the node that a directory failed. A node stops, as in Kafka,
+// once it has none left or the one with the metadata log is gone.
+func (l *logs) takeOffline(dir *logDir, reason string) {
+	if dir.failed {
+		return
+	}
+	dir.failed = true
+	if len(l.live()) == 0 || !dir.logs {
+		l.env.Exit(offlineReason(reason))
+		return
+	}
+	post := offlinePost{Dir: slices.Index(l.dirs, dir), ID: dir.id}
+	if !dir.id.IsZero() { // else the controller never heard of it
+		l.env.Post(node.Lifecycle, post)
+	}
+	for _, lane := range l.cfg.dataLanes() {
+		l.env.Post(lane, post)
+	}
 }
 
-func offlineReason(err error) string {
-	return fmt.Sprintf("shutdown broker because all log dirs have failed: %v", err)
+// storageFailed says in the trace that a disk refused.
+func storageFailed(env node.Env, tp kafka.TopicPartition, err error) {
+	e := event.New(event.StorageFailed)
+	e.Topic, e.Partition, e.Text = tp.Topic, tp.Partition, err.Error()
+	env.Emit(&e)
+}
+
+// directoryFailed ends a node whose metadata log is lost.
+func directoryFailed(env node.Env, err error) {
+	storageFailed(env, kafka.TopicPartition{}, err)
+	env.Exit(offlineReason(err.Error()))
+}
+
+func offlineReason(why string) string {
+	return fmt.Sprintf("shutdown broker because all log dirs have failed: %s", why)
 }

@@ -5,25 +5,30 @@ import (
 
 	"tidemark/disk"
 	"tidemark/model/kafka"
+	"tidemark/node"
 	"tidemark/node/storage"
 )
 
-// checkpointFile is one of the directory's text checkpoints.
+// checkpointFile is one of a log directory's text checkpoints.
 type checkpointFile string
 
 const (
 	recoveryPoints checkpointFile = "recovery-point-offset-checkpoint"
 	logStarts      checkpointFile = "log-start-offset-checkpoint"
 	highWatermarks checkpointFile = "replication-offset-checkpoint"
+	cleanedOffsets checkpointFile = storage.CleanerCheckpoint
 )
+
+var checkpointFiles = []checkpointFile{recoveryPoints, logStarts, highWatermarks, cleanedOffsets}
 
 // read returns the file's entries, none for a missing file. An unreadable
 // recovery-point or log-start file counts as empty: recovery then starts at the
-// first segment. A broken high-watermark file takes the directory offline.
-func (c checkpointFile) read(fs disk.FS) (map[kafka.TopicPartition]kafka.Offset, error) {
-	entries, err := storage.ReadOffsetCheckpoint(fs, string(c))
+// first segment. A broken high-watermark or cleaner file takes the directory
+// offline.
+func (c checkpointFile) read(fs disk.FS, dir string) (map[kafka.TopicPartition]kafka.Offset, error) {
+	entries, err := storage.ReadOffsetCheckpoint(fs, within(dir, string(c)))
 	if err != nil {
-		if c == highWatermarks {
+		if c == highWatermarks || c == cleanedOffsets {
 			return nil, err
 		}
 		entries = nil
@@ -45,9 +50,8 @@ func comparePartitions(a, b kafka.TopicPartition) int {
 	return 0
 }
 
-// checkpoint collects one file's entries from the data lanes, round by round.
-type checkpoint struct {
-	file    *storage.AtomicFile
+// round collects one file's entries from the data lanes, time and again.
+type round struct {
 	lanes   int
 	missing int // answers of the round in work
 	offsets []partitionOffset
@@ -55,43 +59,94 @@ type checkpoint struct {
 	serving []func() // of the round in work
 }
 
-// ask begins a round and reports whether it did: while the answer of a lane is
+// ask begins a round, unless one is in work: while the answer of a lane is
 // missing, its disk hangs, and nobody is asked again.
-func (c *checkpoint) ask() bool {
-	if c.missing > 0 {
-		return false
+func (l *logs) ask(file checkpointFile) {
+	r := l.rounds[file]
+	if l.closing || r.missing > 0 {
+		return
 	}
-	c.missing, c.offsets = c.lanes, nil
-	c.serving, c.wanted = c.wanted, nil
-	return true
+	r.missing, r.offsets = r.lanes, nil
+	r.serving, r.wanted = r.wanted, nil
+	for _, lane := range l.cfg.dataLanes() {
+		l.env.Post(lane, checkpointPost{File: file})
+	}
 }
 
-// collect takes a lane's share and writes the file with the last one. It
+// collect takes a lane's share and writes the files with the last one. It
 // reports whether another round is wanted at once.
-func (c *checkpoint) collect(part []partitionOffset, failed func(error)) (again bool) {
-	c.offsets = append(c.offsets, part...)
-	if c.missing--; c.missing > 0 {
+func (l *logs) collect(m checkpointedPost) (again bool) {
+	r := l.rounds[m.File]
+	r.offsets = append(r.offsets, m.Offsets...)
+	if r.missing--; r.missing > 0 {
 		return false
 	}
-	serving := c.serving
-	c.write(c.offsets, func(err error) {
-		if err != nil {
-			failed(err)
-			return
-		}
+	serving := r.serving
+	l.writeCheckpoint(m.File, r.offsets, func() {
 		for _, done := range serving {
 			done()
 		}
 	})
-	return len(c.wanted) > 0
+	return len(r.wanted) > 0
 }
 
-// write replaces the file's content; done runs once it is durable.
-func (c *checkpoint) write(offsets []partitionOffset, done func(error)) {
-	entries := make([]storage.OffsetEntry, len(offsets))
-	for i, o := range offsets {
-		entries[i] = storage.OffsetEntry{TP: o.TP, Offset: o.Offset}
+// writeCheckpoint replaces the file in every directory that is online, with its
+// own partitions; done runs once each is durable or its directory failed.
+func (l *logs) writeCheckpoint(file checkpointFile, offsets []partitionOffset, done func()) {
+	left := len(l.dirs) + 1
+	one := func() {
+		if left--; left == 0 {
+			done()
+		}
+	}
+	for i, dir := range l.dirs {
+		if !dir.logs || dir.failed {
+			one()
+			continue
+		}
+		dir.files[file].Write(checkpointContent(offsets, i), func(err error) {
+			if err != nil {
+				l.fail(dir, err)
+			}
+			one()
+		})
+	}
+	one()
+}
+
+func checkpointContent(offsets []partitionOffset, dir int) []byte {
+	var entries []storage.OffsetEntry
+	for _, o := range offsets {
+		if o.Dir == dir {
+			entries = append(entries, storage.OffsetEntry{TP: o.TP, Offset: o.Offset})
+		}
 	}
 	slices.SortStableFunc(entries, func(a, b storage.OffsetEntry) int { return comparePartitions(a.TP, b.TP) })
-	c.file.Write(storage.CheckpointContent(storage.OffsetLines(entries)), done)
+	return storage.CheckpointContent(storage.OffsetLines(entries))
+}
+
+// finish ends a clean stop once every data lane closed its logs: checkpoints
+// first, each durable before the next begins, the markers last.
+func (l *logs) finish() {
+	if !l.closing || len(l.closed) < l.cfg.DataLanes {
+		return
+	}
+	var last closedPost
+	for _, c := range l.closed {
+		if !c.Loaded {
+			// The logs were never opened: files and markers still tell the truth.
+			l.env.Post(node.Lifecycle, cleanPost{})
+			return
+		}
+		last.RecoveryPoints = append(last.RecoveryPoints, c.RecoveryPoints...)
+		last.LogStarts = append(last.LogStarts, c.LogStarts...)
+		last.HighWatermarks = append(last.HighWatermarks, c.HighWatermarks...)
+	}
+	l.writeCheckpoint(highWatermarks, last.HighWatermarks, func() {
+		l.writeCheckpoint(recoveryPoints, last.RecoveryPoints, func() {
+			l.writeCheckpoint(logStarts, last.LogStarts, func() {
+				l.writeMarkers(func() { l.env.Post(node.Lifecycle, cleanPost{}) })
+			})
+		})
+	})
 }

@@ -38,13 +38,13 @@ func (id identity) content() []byte {
 }
 
 // write puts the file in place atomically; done runs once it is durable.
-func (id identity) write(fs disk.FS, syncs *node.Syncs, done func(error)) {
-	storage.NewAtomicFile(fs, syncs, identityFile).Write(id.content(), done)
+func (id identity) write(fs disk.FS, syncs *node.Syncs, dir string, done func(error)) {
+	storage.NewAtomicFile(fs, syncs, within(dir, identityFile)).Write(id.content(), done)
 }
 
 // readIdentity reads the file; disk.ErrNotExist tells a new directory.
-func readIdentity(fs disk.FS) (identity, error) {
-	text, err := storage.ReadFile(fs, identityFile)
+func readIdentity(fs disk.FS, dir string) (identity, error) {
+	text, err := storage.ReadFile(fs, within(dir, identityFile))
 	if err != nil {
 		return identity{}, err
 	}

@@ -27,8 +27,8 @@ type marker struct {
 // readMarker reports whether the marker exists, and the broker epoch in it,
 // NoBrokerEpoch if it cannot be read: the controller then takes the stop for an
 // unclean one (KIP-966).
-func readMarker(fs disk.FS) (kafka.BrokerEpoch, bool) {
-	text, err := storage.ReadFile(fs, markerFile)
+func readMarker(fs disk.FS, dir string) (kafka.BrokerEpoch, bool) {
+	text, err := storage.ReadFile(fs, within(dir, markerFile))
 	if errors.Is(err, disk.ErrNotExist) {
 		return kafka.NoBrokerEpoch, false
 	}
@@ -39,20 +39,20 @@ func readMarker(fs disk.FS) (kafka.BrokerEpoch, bool) {
 	return kafka.BrokerEpoch(m.BrokerEpoch), true
 }
 
-func removeMarker(fs disk.FS) error {
-	if err := fs.Remove(markerFile); err != nil && !errors.Is(err, disk.ErrNotExist) {
+func removeMarker(fs disk.FS, dir string) error {
+	if err := fs.Remove(within(dir, markerFile)); err != nil && !errors.Is(err, disk.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
 // writeMarker writes the marker; done runs once its content is durable.
-func writeMarker(fs disk.FS, syncs *node.Syncs, epoch kafka.BrokerEpoch, done func(error)) {
+func writeMarker(fs disk.FS, syncs *node.Syncs, dir string, epoch kafka.BrokerEpoch, done func(error)) {
 	text, err := json.Marshal(marker{BrokerEpoch: int64(epoch)})
 	if err != nil {
 		panic(err) // two integers always marshal
 	}
-	f, err := fs.Create(markerFile)
+	f, err := fs.Create(within(dir, markerFile))
 	if err == nil {
 		_, err = f.WriteAt(text, 0)
 	}
@@ -66,42 +66,45 @@ func writeMarker(fs disk.FS, syncs *node.Syncs, epoch kafka.BrokerEpoch, done fu
 	}))
 }
 
-// finish ends a clean stop once every data lane closed its logs: checkpoints
-// first, each durable before the next begins, the marker last.
-func (l *logs) finish() {
-	if !l.closing || len(l.closed) < l.cfg.DataLanes {
-		return
-	}
-	var recovery, starts, watermarks []partitionOffset
-	for _, c := range l.closed {
-		if !c.Loaded {
-			// The logs were never opened: files and marker still tell the truth.
-			l.env.Post(node.Lifecycle, cleanPost{})
-			return
+// removeMarkers goes on once no directory has a marker that readers see, or, by the
+// rules, that a power loss could bring back.
+func (l *logs) removeMarkers(then func()) {
+	left := 1
+	one := func() {
+		if left--; left == 0 {
+			then()
 		}
-		recovery = append(recovery, c.RecoveryPoints...)
-		starts = append(starts, c.LogStarts...)
-		watermarks = append(watermarks, c.HighWatermarks...)
 	}
-	l.inTurn([]func(func(error)){
-		func(done func(error)) { l.files[highWatermarks].write(watermarks, done) },
-		func(done func(error)) { l.files[recoveryPoints].write(recovery, done) },
-		func(done func(error)) { l.files[logStarts].write(starts, done) },
-		func(done func(error)) { writeMarker(l.fs, l.syncs, l.epoch, done) },
-	}, func() { l.env.Post(node.Lifecycle, cleanPost{}) })
+	for _, dir := range l.live() {
+		if err := removeMarker(l.fs, dir.path); err != nil {
+			l.fail(dir, err)
+			continue
+		}
+		if l.cfg.Rules.Storage.SyncMarkerRemoval {
+			left++
+			l.fs.SyncDir(l.syncs.Token(func(err error) {
+				if err != nil {
+					l.fail(dir, err)
+				}
+				one()
+			}), dir.path)
+		}
+	}
+	one()
 }
 
-// inTurn runs steps one after the other, each when the one before is durable.
-func (l *logs) inTurn(steps []func(func(error)), then func()) {
-	if len(steps) == 0 {
-		then()
-		return
+// writeMarkers ends a clean stop: a marker in every directory that is online.
+func (l *logs) writeMarkers(done func()) {
+	live := l.live()
+	left := len(live)
+	for _, dir := range live {
+		writeMarker(l.fs, l.syncs, dir.path, l.epoch, func(err error) {
+			if err != nil {
+				l.fail(dir, err)
+			}
+			if left--; left == 0 {
+				done()
+			}
+		})
 	}
-	steps[0](func(err error) {
-		if err != nil {
-			l.fail(err)
-			return
-		}
-		l.inTurn(steps[1:], then)
-	})
 }

@@ -33,8 +33,8 @@ func renamedDirectory(tp kafka.TopicPartition, unique kafka.UUID, suffix string)
 // belongs to an older topic of the same name (KAFKA-7838, KIP-858): it is kept
 // for a human and never used. Directories whose deletion a crash cut short are
 // removed after the usual delay.
-func (l *logs) setStraysAside(image *metadata.Image) error {
-	names, err := l.fs.List("")
+func (l *logs) setStraysAside(in *logDir, image *metadata.Image) error {
+	names, err := l.fs.List(in.path)
 	if err != nil {
 		return err
 	}
@@ -44,16 +44,21 @@ func (l *logs) setStraysAside(image *metadata.Image) error {
 			continue
 		}
 		if strings.HasSuffix(dir, deleteSuffix) {
-			removeLater(l.fs, l.timers, dir, l.cfg.Properties.Millis(kafka.LogSegmentDeleteDelayMs), l.failOn)
+			removeLater(l.fs, l.timers, within(in.path, dir), l.cfg.Properties.Millis(kafka.LogSegmentDeleteDelayMs), func(err error) {
+				if err != nil {
+					l.fail(in, err)
+				}
+			})
 			continue
 		}
 		tp, err := kafka.ParseTopicPartition(dir)
 		if err != nil || tp.Topic == kafka.MetadataTopic {
 			continue
 		}
-		stray, err := l.isStray(dir, tp, image)
+		path := within(in.path, dir)
+		stray, err := l.isStray(path, tp, image)
 		if err == nil && stray {
-			err = l.fs.Rename(dir, renamedDirectory(tp, drawUUID(l.env, "stray"), straySuffix))
+			err = l.fs.Rename(path, within(in.path, renamedDirectory(tp, drawUUID(l.env, "stray"), straySuffix)))
 		}
 		if err != nil {
 			return err

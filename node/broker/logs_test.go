@@ -19,17 +19,17 @@ func TestFirstStartFormatsTheDirectoryAndKeepsItsIDAfterwards(t *testing.T) {
 	d := simdisk.New()
 	cfg := testConfig(1)
 	b := newBench(t, cfg, d, node.Logs)
-	first := postedTo[directoryPost](b, node.Lifecycle)
-	if len(first) != 1 || first[0].Directory.IsZero() || first[0].PreviousEpoch != kafka.NoBrokerEpoch {
+	first := postedTo[directoriesPost](b, node.Lifecycle)
+	if len(first) != 1 || len(first[0].Directories) != 1 || first[0].Directories[0].IsZero() || first[0].PreviousEpoch != kafka.NoBrokerEpoch {
 		t.Fatalf("lifecycle was told %+v", first)
 	}
-	want := fmt.Sprintf("version=1\ncluster.id=%v\nnode.id=1\ndirectory.id=%v\n", cfg.ClusterID, first[0].Directory)
+	want := fmt.Sprintf("version=1\ncluster.id=%v\nnode.id=1\ndirectory.id=%v\n", cfg.ClusterID, first[0].Directories[0])
 	if got, err := d.ReadFile(durableSide, identityFile); err != nil || string(got) != want {
 		t.Errorf("durable meta.properties is %q, %v", got, err)
 	}
 	d.Kill()
-	again := postedTo[directoryPost](newBench(t, cfg, d, node.Logs), node.Lifecycle)
-	if len(again) != 1 || again[0].Directory != first[0].Directory {
+	again := postedTo[directoriesPost](newBench(t, cfg, d, node.Logs), node.Lifecycle)
+	if len(again) != 1 || again[0].Directories[0] != first[0].Directories[0] {
 		t.Errorf("second start told %+v", again)
 	}
 }
@@ -48,7 +48,7 @@ func TestDirectoryOfAnotherNodeOrClusterIsRefusedInOneLine(t *testing.T) {
 		if !strings.Contains(b.exit, identityFile) || !strings.Contains(b.exit, want) || strings.Contains(b.exit, "\n") {
 			t.Errorf("foreign %s: exit %q", want, b.exit)
 		}
-		if n := len(postedTo[directoryPost](b, node.Lifecycle)); n != 0 {
+		if n := len(postedTo[directoriesPost](b, node.Lifecycle)); n != 0 {
 			t.Errorf("foreign %s: lifecycle was told to go on", want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestMarkerBecomesThePreviousEpochOfTheNextRegistration(t *testing.T) {
 		t.Fatalf("exit %q, marker %q", b.exit, b.file(markerFile))
 	}
 	d.Kill()
-	got := postedTo[directoryPost](newBench(t, cfg, d, node.Logs), node.Lifecycle)
+	got := postedTo[directoriesPost](newBench(t, cfg, d, node.Logs), node.Lifecycle)
 	if len(got) != 1 || got[0].PreviousEpoch != 77 {
 		t.Errorf("next start told %+v", got)
 	}

@@ -43,20 +43,31 @@ type registeredPost struct {
 // log that lost its end in the crash must not be written to in that epoch.
 type servePost struct{}
 
-// directoryPost tells lifecycle what the log directory says of itself, before
-// anything in it is touched.
-type directoryPost struct {
-	Directory     kafka.UUID
-	PreviousEpoch kafka.BrokerEpoch // of the clean-shutdown marker, NoBrokerEpoch without one
+// directoriesPost tells lifecycle what the log directories say of themselves,
+// before anything in them is touched.
+type directoriesPost struct {
+	Directories []kafka.UUID // those online, in order of log.dirs
+	// PreviousEpoch is that of the clean-shutdown markers, NoBrokerEpoch unless
+	// every directory has the same.
+	PreviousEpoch kafka.BrokerEpoch
 }
 
-// loadPost gives a data lane what the log directory holds about its logs; it
+// loadPost gives a data lane what the log directories hold about its logs; it
 // follows the first image, and the lane's logs are opened after both.
 type loadPost struct {
+	Dirs []loadedDir // in order of log.dirs
+}
+
+// loadedDir is one log directory as the logs lane found it.
+type loadedDir struct {
+	Path           string
+	ID             kafka.UUID
+	Failed         bool // it is offline, and nothing is known of it
 	Clean          bool // there was a clean-shutdown marker
 	RecoveryPoints map[kafka.TopicPartition]kafka.Offset
 	LogStarts      map[kafka.TopicPartition]kafka.Offset
 	HighWatermarks map[kafka.TopicPartition]kafka.Offset
+	Cleaned        map[kafka.TopicPartition]kafka.Offset
 }
 
 // checkpointPost asks the data lanes for the entries of one checkpoint file.
@@ -82,8 +93,13 @@ type truncationSavedPost struct {
 	Cut uint64
 }
 
+// cleanedPost tells the logs lane that a cleaner's pass ended: its checkpoint is
+// to be written.
+type cleanedPost struct{}
+
 // partitionOffset is one line of a checkpoint file.
 type partitionOffset struct {
+	Dir    int // place of the log directory in log.dirs
 	TP     kafka.TopicPartition
 	Offset kafka.Offset
 }
@@ -109,9 +125,24 @@ type closedPost struct {
 // cleanPost tells lifecycle that the clean-shutdown marker is on disk.
 type cleanPost struct{}
 
-// offlinePost tells lifecycle that the log directory failed.
-type offlinePost struct {
+// failedPost tells the logs lane that a data lane met an error of a disk.
+type failedPost struct {
+	Dir    int // place of the log directory in log.dirs
 	Reason string
+}
+
+// offlinePost tells lifecycle and the data lanes that a log directory failed.
+type offlinePost struct {
+	Dir int // place in log.dirs
+	ID  kafka.UUID
+}
+
+// assignPost tells lifecycle in which log directory a replica lies, where the
+// metadata says otherwise.
+type assignPost struct {
+	TopicID   kafka.UUID
+	Partition int32
+	Directory kafka.UUID
 }
 
 // alterPost gives a leader's ISR proposal to lifecycle.
@@ -241,6 +272,31 @@ type epochPart struct {
 	Index          int
 	TP             kafka.TopicPartition
 	Current, Epoch kafka.LeaderEpoch
+}
+
+// deletePost is a data lane's share of a DeleteRecords request.
+type deletePost struct {
+	ID       workID
+	Deadline time.Duration // node clock
+	Parts    []deletePart
+}
+
+type deletePart struct {
+	Index  int
+	TP     kafka.TopicPartition
+	Offset kafka.Offset // the new log start, -1: the high watermark
+}
+
+// deletedPost answers a deletePost once, for all its partitions.
+type deletedPost struct {
+	ID      workID
+	Results []deleteResult
+}
+
+type deleteResult struct {
+	Index int
+	Code  kafka.ErrorCode
+	Low   kafka.Offset // the least log start of the replicas, -1 with an error
 }
 
 // lookedUpPost answers a lookupPost.

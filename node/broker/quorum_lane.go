@@ -166,6 +166,7 @@ func controllerAPIs() []controllerAPI {
 		{Key: kmsg.BrokerRegistration, Min: 3, Max: 4, Handle: (*quorumLane).handleBrokerRegistration},
 		{Key: kmsg.BrokerHeartbeat, Min: 0, Max: 1, Handle: (*quorumLane).handleBrokerHeartbeat},
 		{Key: kmsg.AllocateProducerIDs, Min: 0, Max: 0, Handle: (*quorumLane).handleAllocateProducerIDs},
+		{Key: kmsg.AssignReplicasToDirs, Min: 0, Max: 0, Handle: (*quorumLane).handleAssignReplicasToDirs},
 	}
 }
 

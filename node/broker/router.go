@@ -42,6 +42,7 @@ type work struct {
 	produce *produceWork
 	fetch   *fetchWork
 	lookup  *lookupWork
+	delete  *deleteWork
 }
 
 func newRouter(cfg Config) *router { return &router{cfg: cfg} }
@@ -140,6 +141,10 @@ func (r *router) Posted(from node.Lane, msg any) {
 	case lookedUpPost:
 		if w := r.work[m.ID]; w != nil {
 			r.lookedUp(w, m)
+		}
+	case deletedPost:
+		if w := r.work[m.ID]; w != nil {
+			r.deleted(w, m.Results)
 		}
 	case forwardedPost:
 		if w := r.work[m.ID]; w != nil {

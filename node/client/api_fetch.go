@@ -25,6 +25,7 @@ type FetchPartition struct {
 // FetchCall is a fetch of a consumer.
 type FetchCall struct {
 	MaxWait            time.Duration
+	Isolation          Isolation
 	MinBytes, MaxBytes int32
 	SessionID          int32 // 0: none yet
 	SessionEpoch       int32 // 0: full, new session; from 1: incremental; -1: full, no session
@@ -37,8 +38,28 @@ type Fetched struct {
 	TP            kafka.TopicPartition
 	Code          kafka.ErrorCode
 	HighWatermark kafka.Offset
+	LastStable    kafka.Offset // NoOffset from a broker that does not tell
 	LogStart      kafka.Offset
-	Records       []byte // whole batches and perhaps the beginning of one more
+	// Aborted lists the aborted transactions that have records in Records, for
+	// ReadCommitted.
+	Aborted []AbortedTransaction
+	Records []byte // whole batches and perhaps the beginning of one more
+}
+
+// Isolation is the isolation level of a consumer's requests (KIP-98).
+type Isolation int8
+
+// The isolation levels: up to the high watermark, or up to the last stable offset.
+const (
+	ReadUncommitted Isolation = 0
+	ReadCommitted   Isolation = 1
+)
+
+// AbortedTransaction says that the transaction which a producer began at offset
+// First was aborted.
+type AbortedTransaction struct {
+	ProducerID kafka.ProducerID
+	First      kafka.Offset
 }
 
 // FetchAnswer is the answer to a FetchCall. In an incremental session it lists
@@ -55,6 +76,7 @@ func (c *Client) Fetch(to kafka.BrokerID, f FetchCall, done func(FetchAnswer, ka
 	req.ReplicaID = -1
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = millis(f.MaxWait), f.MinBytes, f.MaxBytes
 	req.SessionID, req.SessionEpoch = f.SessionID, f.SessionEpoch
+	req.IsolationLevel = int8(f.Isolation)
 	names := topicNames{}
 	limit := int16(0)
 	note := func(p FetchPartition) {
@@ -116,8 +138,17 @@ func (c *Client) readFetched(r *kmsg.FetchResponse, names topicNames) FetchAnswe
 			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
 			c.noteLeader(tp, p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch, brokers)
 			a.Partitions = append(a.Partitions, Fetched{TP: tp, Code: kafka.ErrorCode(p.ErrorCode),
-				HighWatermark: kafka.Offset(p.HighWatermark), LogStart: kafka.Offset(p.LogStartOffset), Records: p.RecordBatches})
+				HighWatermark: kafka.Offset(p.HighWatermark), LastStable: kafka.Offset(p.LastStableOffset), LogStart: kafka.Offset(p.LogStartOffset),
+				Aborted: readAborted(p.AbortedTransactions), Records: p.RecordBatches})
 		}
 	}
 	return a
+}
+
+func readAborted(list []kmsg.FetchResponseTopicPartitionAbortedTransaction) []AbortedTransaction {
+	var aborted []AbortedTransaction
+	for i := range list {
+		aborted = append(aborted, AbortedTransaction{kafka.ProducerID(list[i].ProducerID), kafka.Offset(list[i].FirstOffset)})
+	}
+	return aborted
 }

@@ -27,13 +27,14 @@ type ListedOffset struct {
 	Epoch  kafka.LeaderEpoch // of the record there, or of the leader
 }
 
-// ListOffsets, versions 1 to 10, read_uncommitted. From 5 a leader that does
-// not know its high watermark yet answers OFFSET_NOT_AVAILABLE (KIP-207).
+// ListOffsets, versions 1 to 10. From 2 on the isolation level decides what is
+// latest; from 5 a leader that does not know its high watermark yet answers
+// OFFSET_NOT_AVAILABLE (KIP-207).
 // Queries are sorted by partition; done gets one answer for each, in order, or
 // a code for the whole call.
-func (c *Client) ListOffsets(to kafka.BrokerID, queries []OffsetQuery, done func([]ListedOffset, kafka.ErrorCode)) {
+func (c *Client) ListOffsets(to kafka.BrokerID, level Isolation, queries []OffsetQuery, done func([]ListedOffset, kafka.ErrorCode)) {
 	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID = -1
+	req.ReplicaID, req.IsolationLevel = -1, int8(level)
 	req.TimeoutMillis = millis(c.cfg.Network.RequestTimeout)
 	answers := make([]ListedOffset, len(queries))
 	for i, q := range queries {

@@ -50,7 +50,7 @@ func (c *Consumer) send(g group, s *session) {
 			asked[i].TopicID = t.ID
 		}
 	}
-	call := client.FetchCall{MaxWait: c.cfg.MaxWait, MinBytes: c.cfg.MinBytes, MaxBytes: c.cfg.MaxBytes,
+	call := client.FetchCall{MaxWait: c.cfg.MaxWait, Isolation: c.cfg.Isolation, MinBytes: c.cfg.MinBytes, MaxBytes: c.cfg.MaxBytes,
 		SessionID: s.id, SessionEpoch: s.epoch}
 	call.Partitions, call.Forgotten = s.build(asked)
 	s.inFlight = true
@@ -79,7 +79,7 @@ func (c *Consumer) answered(from kafka.BrokerID, s *session, a client.FetchAnswe
 		if p == nil || !ok || p.buffered != nil {
 			continue
 		}
-		p.buffered = newFetched(*got, asked.Offset, &c.inflater)
+		p.buffered = newFetched(*got, asked.Offset, c.cfg.Isolation, &c.inflater)
 		c.buffered = append(c.buffered, p)
 	}
 }

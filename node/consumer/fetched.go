@@ -27,16 +27,17 @@ type fetched struct {
 	it     record.Iterator   // in batch
 	// inflater is the consumer's.
 	inflater *record.Inflater
+	aborted  abortedFilter
 	done     bool
 }
 
-func newFetched(a client.Fetched, from kafka.Offset, f *record.Inflater) *fetched {
-	return &fetched{answer: a, next: from, epoch: kafka.NoEpoch, rest: a.Records, inflater: f}
+func newFetched(a client.Fetched, from kafka.Offset, level client.Isolation, f *record.Inflater) *fetched {
+	return &fetched{answer: a, next: from, epoch: kafka.NoEpoch, rest: a.Records, inflater: f, aborted: newAbortedFilter(level, a.Aborted)}
 }
 
 // take returns up to n more records. Records below the position, which the
-// first batch may hold, and control batches are passed over; the end of a batch
-// counts even if compaction took its last records. After an error, which wraps
+// first batch may hold, control batches and aborted ones are passed over; the end
+// of a batch counts even if compaction took its last records. After an error, which wraps
 // record.ErrCorrupt or ErrCompressed, nothing more can be taken.
 func (f *fetched) take(n int, checkCRCs bool) (recs []Record, err error) {
 	for len(recs) < n && !f.done {
@@ -84,9 +85,13 @@ func (f *fetched) begin(checkCRCs bool) error {
 			return err
 		}
 	}
+	aborted, err := f.aborted.drops(b)
+	if err != nil {
+		return err
+	}
 	f.rest = rest
 	f.batch = b
-	if b.IsControl() {
+	if aborted || b.IsControl() {
 		f.end()
 		return nil
 	}

@@ -8,11 +8,12 @@ import (
 )
 
 // Polled is what a poll returns of one partition: records, or a position that
-// moved over control batches and compacted records alone.
+// moved over control batches, aborted and compacted records alone.
 type Polled struct {
 	TP            kafka.TopicPartition
 	Before, After kafka.Offset // positions
 	HighWatermark kafka.Offset // as the answer told
+	LastStable    kafka.Offset // the last stable offset, as the answer told
 	Records       []Record
 }
 
@@ -62,7 +63,7 @@ func (c *Consumer) collect() []Polled {
 func (c *Consumer) takeFrom(p *partition, f *fetched, n int) Polled {
 	p.failures, p.retryAt = 0, 0
 	p.hw = f.answer.HighWatermark
-	r := Polled{TP: p.tp, Before: p.pos.Offset, HighWatermark: p.hw}
+	r := Polled{TP: p.tp, Before: p.pos.Offset, HighWatermark: p.hw, LastStable: f.answer.LastStable}
 	recs, err := f.take(n, c.cfg.CheckCRCs)
 	r.Records, r.After = recs, f.next
 	p.pos.Offset = f.next

@@ -39,7 +39,7 @@ func (c *Consumer) askOffsets(g group) {
 		queries[i] = client.OffsetQuery{TP: p.tp, Epoch: c.client.Leader(p.tp).Epoch, At: p.resetTo}
 		p.retryAt = c.env.Now() + c.cfg.RequestTimeout
 	}
-	c.client.ListOffsets(g.to, queries, func(answers []client.ListedOffset, code kafka.ErrorCode) {
+	c.client.ListOffsets(g.to, c.cfg.Isolation, queries, func(answers []client.ListedOffset, code kafka.ErrorCode) {
 		for i, p := range g.parts {
 			a := client.ListedOffset{Code: code}
 			if code == kafka.None {
@@ -65,8 +65,8 @@ func (c *Consumer) toldOffset(p *partition, q client.OffsetQuery, a client.Liste
 	c.listener.Moved(p.tp, before, a.Offset, p.resetReason)
 }
 
-// EndOffset asks for the offset past the last visible record of a partition,
-// as often as it takes. done does not run after Close.
+// EndOffset asks for the offset past the last visible record of a partition, for
+// this isolation level, as often as it takes. done does not run after Close.
 func (c *Consumer) EndOffset(tp kafka.TopicPartition, done func(kafka.Offset)) {
 	c.client.Want(tp.Topic)
 	c.endOffset(tp, 1, done)
@@ -87,7 +87,7 @@ func (c *Consumer) endOffset(tp kafka.TopicPartition, attempt int, done func(kaf
 		return
 	}
 	q := []client.OffsetQuery{{TP: tp, Epoch: l.Epoch, At: client.Latest}}
-	c.client.ListOffsets(l.Leader, q, func(answers []client.ListedOffset, code kafka.ErrorCode) {
+	c.client.ListOffsets(l.Leader, c.cfg.Isolation, q, func(answers []client.ListedOffset, code kafka.ErrorCode) {
 		if code != kafka.None || answers[0].Code != kafka.None {
 			again()
 			return

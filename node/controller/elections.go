@@ -34,14 +34,15 @@ func uncleanShutdown(id kafka.BrokerID) brokerChange {
 
 var noBrokerChange = returning(kafka.NoBroker)
 
-// acceptable tells who may lead while ch is under way.
-func (c *Controller) acceptable(ch brokerChange) func(kafka.BrokerID) bool {
+// acceptable tells who may lead a partition while ch is under way: an active
+// broker, whose log directory with the replica is online (KIP-858).
+func (c *Controller) acceptable(ch brokerChange, p *metadata.PartitionImage) func(kafka.BrokerID) bool {
 	return func(id kafka.BrokerID) bool {
 		if id == kafka.NoBroker || id == ch.removed || id == ch.unclean {
 			return false
 		}
 		b, ok := c.image.Broker(id)
-		return ok && (id == ch.added || b.Active())
+		return ok && (id == ch.added || b.Active()) && b.Online(p.Directory(id))
 	}
 }
 
@@ -61,7 +62,7 @@ func leaderless(p *metadata.PartitionImage) bool { return p.Leader == kafka.NoBr
 // ISR, features and the topic's wish for unclean elections.
 func (c *Controller) changeIn(t *metadata.TopicImage, number int32, ch brokerChange) partitionChange {
 	b := changeOf(t.Partitions[number], t.ID, number)
-	b.acceptable = c.acceptable(ch)
+	b.acceptable = c.acceptable(ch, b.partition)
 	b.minISR = c.minISR(t)
 	b.elrEnabled = c.elrEnabled()
 	b.unclean = ch.unclean

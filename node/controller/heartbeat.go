@@ -16,6 +16,7 @@ type HeartbeatRequest struct {
 	MetadataOffset kafka.Offset
 	WantFence      bool
 	WantShutdown   bool
+	OfflineLogDirs []kafka.UUID
 }
 
 // HeartbeatReply tells the broker what it is now.
@@ -68,6 +69,7 @@ func (c *Controller) Heartbeat(req HeartbeatRequest, reply func(kafka.ErrorCode,
 			c.startControlledShutdown(b, &r)
 		}
 	}
+	c.directoriesOffline(b, req.OfflineLogDirs, &r)
 	rep := HeartbeatReply{CaughtUp: req.MetadataOffset >= b.RegistrationOffset, ShouldShutdown: next == stateShutdownNow,
 		Fenced: next == stateFenced || next == stateShutdownNow}
 	c.write(r, func(code kafka.ErrorCode) { reply(code, rep) })

@@ -45,8 +45,9 @@ type partitionChange struct {
 	// unclean is a broker whose log may be short: it belongs in no ELR. NoBroker: none.
 	unclean kafka.BrokerID
 
-	isr, elr []kafka.BrokerID // targets
-	recovery metadata.RecoveryState
+	isr, elr  []kafka.BrokerID  // targets
+	directory *replicaDirectory // where a replica is now; nil: as before
+	recovery  metadata.RecoveryState
 }
 
 // changeOf starts from the partition as it is.
@@ -71,6 +72,7 @@ func (c *partitionChange) build() (rec metadata.PartitionChange, how string, ok 
 	if c.recovery != c.partition.RecoveryState {
 		rec.RecoveryState = c.recovery
 	}
+	c.recordDirectory(&rec)
 	return rec, how, !rec.IsNoOp()
 }
 

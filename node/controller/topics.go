@@ -103,10 +103,12 @@ func (c *Controller) createTopic(t NewTopic, all []NewTopic, i int) ([]metadata.
 	if err := c.checkTopicName(t.Name, all, i); err != nil {
 		return nil, err
 	}
-	for _, e := range t.Configs {
-		if err := kafka.Check(kafka.TopicScope, e.Key, e.Value); err != nil {
-			return nil, refuse(kafka.InvalidConfig, "%v", err)
-		}
+	settings := make([]kafka.Pair, len(t.Configs))
+	for i, e := range t.Configs {
+		settings[i] = kafka.Pair{Key: e.Key, Value: e.Value}
+	}
+	if err := kafka.CheckTopic(c.cfg.Static, settings...); err != nil {
+		return nil, refuse(kafka.InvalidConfig, "%v", err)
 	}
 	assignment, err := c.assign(t)
 	if err != nil {
@@ -215,14 +217,12 @@ func (c *Controller) activeOf(replicas []kafka.BrokerID) []kafka.BrokerID {
 	return active
 }
 
-// unassignedDirectory stands for a log directory that the broker picks (KIP-858).
-var unassignedDirectory = kafka.UUID{15: 1}
-
-// directoriesOf gives each replica its broker's only log directory.
+// directoriesOf gives each replica its broker's only log directory; a broker with
+// several picks one itself and tells which (AssignReplicasToDirs).
 func (c *Controller) directoriesOf(replicas []kafka.BrokerID) []kafka.UUID {
 	dirs := make([]kafka.UUID, 0, len(replicas))
 	for _, id := range replicas {
-		dir := unassignedDirectory
+		dir := metadata.UnassignedDirectory
 		if b, ok := c.image.Broker(id); ok && len(b.LogDirs) == 1 {
 			dir = b.LogDirs[0]
 		}

@@ -52,6 +52,7 @@ func TestTopicsThatCannotBeAreRefused(t *testing.T) {
 		{"exists", NewTopic{Name: "orders"}, kafka.TopicAlreadyExists},
 		{"collides", NewTopic{Name: "my.topic"}, kafka.InvalidTopic},
 		{"bad setting", NewTopic{Name: "t", Configs: []metadata.ConfigEntry{minISR("0")}}, kafka.InvalidConfig},
+		{"settings that exclude each other", NewTopic{Name: "t", Configs: []metadata.ConfigEntry{{Key: kafka.MinCompactionLagMs, Value: "2"}, {Key: kafka.MaxCompactionLagMs, Value: "1"}}}, kafka.InvalidConfig},
 		{"unknown setting", NewTopic{Name: "t", Configs: []metadata.ConfigEntry{{Key: "min.isr", Value: "1"}}}, kafka.InvalidConfig},
 		{"no partitions", numbers(0, 1), kafka.InvalidPartitions},
 		{"no replicas", numbers(1, 0), kafka.InvalidReplicationFactor},

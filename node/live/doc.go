@@ -1,12 +1,15 @@
 // Package live is the real driver of a node: it runs the same lanes as the
-// simulator, over threads, sockets, files and clocks.
+// simulator, over goroutines, sockets, files and clocks. No lane has a goroutine of
+// its own: a crew of workers, as many as there are lanes, runs whichever lane has
+// input. A request goes from lane to lane, and mostly one worker carries it all the
+// way, because to wake another would cost more than the steps do.
 //
 //	Post, sockets, timers, fsync workers
 //	        │ input
 //	        ▼
-//	┌─ lane ───────────────────────────────────────────────┐
-//	│ mailbox, timers ─▶ next ─▶ step ─▶ Process ─▶ Env     │   one goroutine
-//	└──────────────────────────────────────────────────────┘
+//	┌─ lane ───────────────────────────────────────────────┐   one worker at a time,
+//	│ mailbox, timers ─▶ next ─▶ step ─▶ Process ─▶ Env     │   of as many as there
+//	└──────────────────────────────────────────────────────┘   are lanes (crew)
 //	        │ Send, Post, SetTimer, FS, Emit, Exit
 //	        ▼
 //	tcp.Host, other mailboxes, osdisk.Disk, sink
@@ -20,7 +23,7 @@
 // Everything that a lane can learn comes with an input, its clocks (next), or as
 // an answer of env: a draw, what a file says. With Options.Record a tape of
 // package recording stands between process and env and writes down what passes,
-// one buffer for each lane. A lane writes its buffer to the file before it sleeps
+// one buffer for each lane. A lane writes its buffer to the file before it rests
 // and whenever the buffer is large, so that a kill -9 takes no more than the
 // callbacks that were running.
 //

@@ -82,7 +82,9 @@ func (e *env) Post(to node.Lane, msg any) {
 	if dest == nil {
 		panic(fmt.Sprintf("%v posts to %v, which node %d does not have", e.id, to, e.n.id))
 	}
-	dest.box.put(input{kind: posted, from: e.id, value: msg})
+	if dest.box.put(input{kind: posted, from: e.id, value: msg}) {
+		e.worker.hand(dest)
+	}
 }
 
 // FS implements node.Env.

@@ -11,13 +11,13 @@ type laneFS struct {
 
 // Open implements disk.FS.
 func (f *laneFS) Open(name string) (disk.File, error) {
-	f.l.op()
+	f.l.diskOp()
 	return f.file(f.fs.Open(name))
 }
 
 // Create implements disk.FS.
 func (f *laneFS) Create(name string) (disk.File, error) {
-	f.l.op()
+	f.l.diskOp()
 	return f.file(f.fs.Create(name))
 }
 
@@ -30,31 +30,31 @@ func (f *laneFS) file(file disk.File, err error) (disk.File, error) {
 
 // Rename implements disk.FS.
 func (f *laneFS) Rename(from, to string) error {
-	f.l.op()
+	f.l.diskOp()
 	return f.fs.Rename(from, to)
 }
 
 // Remove implements disk.FS.
 func (f *laneFS) Remove(name string) error {
-	f.l.op()
+	f.l.diskOp()
 	return f.fs.Remove(name)
 }
 
 // Mkdir implements disk.FS.
 func (f *laneFS) Mkdir(name string) error {
-	f.l.op()
+	f.l.diskOp()
 	return f.fs.Mkdir(name)
 }
 
 // List implements disk.FS.
 func (f *laneFS) List(dir string) ([]string, error) {
-	f.l.op()
+	f.l.diskOp()
 	return f.fs.List(dir)
 }
 
 // SyncDir implements disk.FS.
 func (f *laneFS) SyncDir(token disk.Token, dir string) {
-	f.l.op()
+	f.l.diskOp()
 	f.fs.SyncDir(token, dir)
 }
 
@@ -66,31 +66,31 @@ type laneFile struct {
 
 // ReadAt implements disk.File.
 func (f *laneFile) ReadAt(p []byte, off int64) (int, error) {
-	f.l.op()
+	f.l.diskOp()
 	return f.file.ReadAt(p, off)
 }
 
 // WriteAt implements disk.File.
 func (f *laneFile) WriteAt(p []byte, off int64) (int, error) {
-	f.l.op()
+	f.l.diskOp()
 	return f.file.WriteAt(p, off)
 }
 
 // Truncate implements disk.File.
 func (f *laneFile) Truncate(size int64) error {
-	f.l.op()
+	f.l.diskOp()
 	return f.file.Truncate(size)
 }
 
 // Size implements disk.File.
 func (f *laneFile) Size() (int64, error) {
-	f.l.op()
+	f.l.diskOp()
 	return f.file.Size()
 }
 
 // Sync implements disk.File.
 func (f *laneFile) Sync(token disk.Token) {
-	f.l.op()
+	f.l.diskOp()
 	f.file.Sync(token)
 }
 
@@ -99,6 +99,6 @@ func (f *laneFile) Region(off int64, n int) disk.Region { return f.file.Region(o
 
 // Close implements disk.File.
 func (f *laneFile) Close() error {
-	f.l.op()
+	f.l.diskOp()
 	return f.file.Close()
 }

@@ -10,7 +10,8 @@ import (
 	"tidemark/node/live/recording"
 )
 
-// lane is one lane of the node. All but the mailbox belongs to its goroutine.
+// lane is one lane of the node. All but the mailbox belongs to the worker that runs
+// it.
 type lane struct {
 	n       *Node
 	id      node.Lane
@@ -18,26 +19,30 @@ type lane struct {
 	env     node.Env        // what the process is given
 	tape    *recording.Tape // nil if nothing is recorded
 	box     mailbox
+	worker  *worker
 	fs      disk.FS
 	timers  timers
 	peers   map[node.ConnID]*peer // that the lane may be called for
 	last    node.ConnID
 	sites   map[string]*stream
 
-	now    time.Duration // sampled for the running callback
-	wall   kafka.Timestamp
-	batch  []input // taken from the mailbox
-	head   int     // of batch
-	mail   bool    // whose turn it is: mail's or a timer's
-	wakeup *time.Timer
+	now   time.Duration // sampled for the running callback
+	wall  kafka.Timestamp
+	batch []input       // taken from the mailbox
+	head  int           // of batch
+	mail  bool          // whose turn it is: mail's or a timer's
+	alarm *time.Timer   // wakes the mailbox
+	rings time.Duration // when alarm does at the latest; noAlarm if that is not known
 }
 
+const noAlarm = time.Duration(-1)
+
 func newLane(n *Node, s node.LaneSpec) *lane {
-	l := &lane{n: n, id: s.Lane, process: s.Process, box: mailbox{signal: make(chan struct{}, 1)},
+	l := &lane{n: n, id: s.Lane, process: s.Process, box: mailbox{running: true}, rings: noAlarm,
 		timers: timers{set: map[node.TimerID]struct{}{}}, peers: map[node.ConnID]*peer{}, sites: map[string]*stream{}}
 	if s.Disk {
 		l.fs = &laneFS{l: l, fs: n.disk.View(func(t disk.Token, err error) {
-			l.box.put(input{kind: synced, token: t, err: err})
+			l.put(input{kind: synced, token: t, err: err})
 		})}
 	}
 	l.env = (*env)(l)
@@ -48,28 +53,53 @@ func newLane(n *Node, s node.LaneSpec) *lane {
 	return l
 }
 
-// run is the lane's goroutine. Its Start waits for the lane before it and makes
-// way for the one behind it.
-func (l *lane) run(before <-chan struct{}, after chan<- struct{}) {
-	l.wakeup = time.NewTimer(0)
-	defer l.wakeup.Stop()
-	defer l.stopTape()
-	<-before
-	func() {
-		defer close(after)
-		l.op()
-		l.now, l.wall = l.n.clock()
-		l.begin(recording.Start, input{})
-		l.process.Start(l.env)
-		l.finish()
-	}()
+// put gives the lane an input from outside of the lanes.
+func (l *lane) put(in input) {
+	if l.box.put(in) {
+		l.n.crew.add(l)
+	}
+}
+
+// wake makes the lane look at its timers.
+func (l *lane) wake() {
+	if l.box.wake() {
+		l.n.crew.add(l)
+	}
+}
+
+// start runs the lane's first callback. Before it nobody else runs the lane,
+// whatever its mailbox has.
+func (l *lane) start(w *worker) {
+	l.worker = w
+	l.op()
+	l.alarm = time.AfterFunc(time.Hour, l.wake)
+	l.now, l.wall = l.n.clock()
+	l.begin(recording.Start, input{})
+	l.process.Start(l.env)
+	l.finish()
+	w.yield()
+	l.n.crew.add(l)
+}
+
+// turn runs the lane until it has nothing more to do.
+func (l *lane) turn(w *worker) {
+	l.worker = w
 	for {
 		in, ok := l.next()
 		if !ok {
 			return
 		}
+		w.yield()
 		l.step(in)
 	}
+}
+
+// stop comes after the last callback of a dead node.
+func (l *lane) stop() {
+	if l.alarm != nil {
+		l.alarm.Stop()
+	}
+	l.stopTape()
 }
 
 // op stands before every operation of a callback: the dead do not do it.
@@ -79,8 +109,14 @@ func (l *lane) op() {
 	}
 }
 
-// next waits for the lane's next input and samples its clocks; false if the node
-// is dead. Mail and due timers take turns, so that neither keeps the other
+// diskOp stands before every operation on the disk, which may take long.
+func (l *lane) diskOp() {
+	l.op()
+	l.worker.yield()
+}
+
+// next is the lane's next input, for which it samples its clocks; false if there is
+// none, or the node is dead. Mail and due timers take turns, so that neither keeps the other
 // waiting.
 func (l *lane) next() (input, bool) {
 	for !l.n.dead.Load() {
@@ -101,24 +137,28 @@ func (l *lane) next() (input, bool) {
 			l.head++
 			return in, true
 		}
-		l.sleep(at-l.now, set)
+		if l.rest(at-l.now, set) {
+			break
+		}
 	}
 	return input{}, false
 }
 
-// sleep waits for mail, death, or the next timer if one is set.
-func (l *lane) sleep(d time.Duration, set bool) {
+// rest leaves the lane to whoever puts something into its mailbox, and to an alarm
+// for the next timer, if one is set; false if something is there already. An alarm
+// that was set for a timer which is gone by now wakes the lane for nothing, which
+// is cheaper than to move it with every request.
+func (l *lane) rest(d time.Duration, set bool) bool {
 	l.writeTape(0)
-	var alarm <-chan time.Time
-	if set {
-		l.wakeup.Reset(d)
-		alarm = l.wakeup.C
+	if set && (l.rings == noAlarm || l.now+d < l.rings) {
+		l.rings = l.now + d
+		l.alarm.Reset(d)
 	}
-	select {
-	case <-l.box.signal:
-	case <-alarm:
-	case <-l.n.dying:
+	rested, nudged := l.box.rest() // once rested, the lane is another worker's
+	if nudged {
+		l.rings = noAlarm
 	}
+	return rested
 }
 
 // step runs the callback of one input, unless it is about a connection that the

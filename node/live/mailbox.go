@@ -31,21 +31,48 @@ type input struct {
 	err     error
 }
 
-// mailbox is an unbounded FIFO queue: many put, one takes.
+// mailbox is an unbounded FIFO queue: many put, one takes. It knows whether its lane
+// is being run, or will be: only who finds it at rest has to see to that.
 type mailbox struct {
 	mu      sync.Mutex
 	waiting []input
-	signal  chan struct{} // has a token when waiting is not empty and the taker may not know
+	nudged  bool // wake was called since rest looked last
+	running bool
 }
 
-func (b *mailbox) put(in input) {
+// put tells whether the lane was at rest: the caller must have it run.
+func (b *mailbox) put(in input) (rested bool) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.waiting = append(b.waiting, in)
-	b.mu.Unlock()
-	select {
-	case b.signal <- struct{}{}:
-	default:
+	return b.rouse()
+}
+
+// wake makes the lane look at its timers; it tells what put does.
+func (b *mailbox) wake() (rested bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.nudged = true
+	return b.rouse()
+}
+
+func (b *mailbox) rouse() (rested bool) {
+	rested = !b.running
+	b.running = true
+	return rested
+}
+
+// rest ends the running, unless something came: rested is false then. nudged tells
+// that wake was called.
+func (b *mailbox) rest() (rested, nudged bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	nudged, b.nudged = b.nudged, false
+	if nudged || len(b.waiting) > 0 {
+		return false, nudged
 	}
+	b.running = false
+	return true, false
 }
 
 // largest is how much room a mailbox keeps for the next burst, inputs.

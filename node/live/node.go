@@ -59,6 +59,7 @@ type Node struct {
 	disk  *osdisk.Disk // nil if no lane has a disk
 	net   *tcp.Host
 	lanes []*lane // by node.Lane; nil where the node has none
+	crew  crew
 
 	record *Recorder // nil records nothing
 	life   int       // of this node in the recording
@@ -79,7 +80,7 @@ type Node struct {
 // that it cannot listen at, and nothing of it is left then.
 func Start(spec node.Spec, o Options) (*Node, error) {
 	n := &Node{id: spec.ID, seed: o.Seed, clock: o.Clock, sink: o.Emit, net: tcp.New(o.Net), record: o.Record,
-		dying: make(chan struct{}), done: make(chan struct{})}
+		dying: make(chan struct{}), done: make(chan struct{}), crew: newCrew(len(spec.Lanes))}
 	if n.seed == 0 {
 		n.seed = entropy()
 	}
@@ -150,23 +151,27 @@ func (n *Node) listen(s node.ListenSpec) error {
 	return n.net.Listen(s.Addr, func(c tcp.Conn) tcp.Handler { return &peer{lane: l, conn: c} })
 }
 
-// boot starts the lanes' goroutines. Start calls go one after another in the
-// order of the spec.
+// boot starts the crew. Start calls go one after another in the order of the spec.
 func (n *Node) boot(spec node.Spec) {
 	e := event.New(event.Boot)
 	n.trace(&e)
 	var running sync.WaitGroup
-	turn := make(chan struct{})
-	close(turn)
-	for _, s := range spec.Lanes {
-		l, before, after := n.lanes[s.Lane], turn, make(chan struct{})
-		running.Go(func() { l.run(before, after) })
-		turn = after
+	for i := range spec.Lanes {
+		running.Go(func() {
+			w := &worker{crew: &n.crew}
+			for k := 0; i == 0 && k < len(spec.Lanes); k++ {
+				n.lanes[spec.Lanes[k].Lane].start(w)
+			}
+			w.run()
+		})
 	}
 	go func() {
 		<-n.dying
 		n.net.Close()
 		running.Wait()
+		for _, s := range spec.Lanes {
+			n.lanes[s.Lane].stop()
+		}
 		n.recordEnd()
 		n.release()
 		e := event.New(event.Died)
@@ -194,7 +199,7 @@ func (n *Node) Post(to node.Lane, msg any) error {
 	if n.dead.Load() {
 		return nil
 	}
-	l.box.put(input{kind: posted, from: node.Outside, value: msg})
+	l.put(input{kind: posted, from: node.Outside, value: msg})
 	return nil
 }
 
@@ -234,6 +239,7 @@ func (n *Node) end(reason, epitaph string) {
 		n.reason, n.epitaph = reason, epitaph
 		n.dead.Store(true)
 		close(n.dying)
+		n.crew.close()
 	})
 }
 

@@ -20,7 +20,7 @@ type peer struct {
 
 // Received implements tcp.Handler.
 func (p *peer) Received(m *node.Message, frame []byte) {
-	p.lane.box.put(input{kind: received, peer: p, message: m, frame: frame})
+	p.lane.put(input{kind: received, peer: p, message: m, frame: frame})
 }
 
 // Lost implements tcp.Handler. That a connection broke for what was on it is
@@ -31,7 +31,7 @@ func (p *peer) Lost(cause error) {
 		e.Text = cause.Error()
 		p.lane.n.trace(&e)
 	}
-	p.lane.box.put(input{kind: disconnected, peer: p})
+	p.lane.put(input{kind: disconnected, peer: p})
 }
 
 // open makes a connection known to the lane.

@@ -42,6 +42,9 @@ func TestRecordsHaveKafkasBytes(t *testing.T) {
 		// a controlled shutdown is version 1 and tag 1
 		{"shutdown", BrokerRegistrationChange{BrokerID: 1, BrokerEpoch: 5, InControlledShutdown: true},
 			"01 11 01  00000001 0000000000000005  01 01 01 01"},
+		// log directories are version 2 and tag 2: one directory, 17 bytes
+		{"directories", BrokerRegistrationChange{BrokerID: 1, BrokerEpoch: 5, LogDirs: []kafka.UUID{id(8)}},
+			"01 11 02  00000001 0000000000000005  01 02 11 02 00000000000000000000000000000008"},
 		// version 2; replicas 1,2; ISR 1; nothing removing or adding; leader 1; epochs 0; two directories; no tags,
 		// because recovered and empty ELR lists are defaults
 		{"partition", Partition{PartitionID: 4, TopicID: id(7), Replicas: []kafka.BrokerID{1, 2}, ISR: []kafka.BrokerID{1}, Leader: 1,
@@ -117,7 +120,8 @@ func anyRecord() *rapid.Generator[Record] {
 				Value: rapid.String().Draw(t, "v")}
 		case 4:
 			return BrokerRegistrationChange{BrokerID: kafka.BrokerID(n), BrokerEpoch: 8,
-				Fencing: Fencing(rapid.IntRange(-1, 1).Draw(t, "fencing")), InControlledShutdown: rapid.Bool().Draw(t, "shutdown")}
+				Fencing: Fencing(rapid.IntRange(-1, 1).Draw(t, "fencing")), InControlledShutdown: rapid.Bool().Draw(t, "shutdown"),
+				LogDirs: rapid.SliceOfN(uuids(), 0, 3).Draw(t, "dirs")}
 		case 5:
 			return RegisterBroker{BrokerID: kafka.BrokerID(n), IncarnationID: uuids().Draw(t, "id"), BrokerEpoch: 9,
 				EndPoints: []Endpoint{{rapid.String().Draw(t, "name"), rapid.String().Draw(t, "host"), rapid.Uint16().Draw(t, "port"), 0}},

@@ -42,7 +42,7 @@ func readable(key, version uint64) bool {
 	case partitionKey, partitionChangeKey:
 		return version == 2
 	case brokerRegistrationChangeKey:
-		return version <= 1
+		return version <= 2
 	case unregisterBrokerKey, topicKey, configKey, removeTopicKey, featureLevelKey, producerIDsKey, noOpKey:
 		return version == 0
 	}
@@ -172,6 +172,8 @@ func (r *reader) brokerRegistrationChange() Record {
 			v.Fencing = Fencing(r.int8())
 		case 1:
 			v.InControlledShutdown = r.int8() == 1
+		case 2:
+			v.LogDirs = r.uuids()
 		default:
 			r.bad = true
 		}

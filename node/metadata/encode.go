@@ -204,6 +204,9 @@ func (r BrokerRegistrationChange) appendBody(w *writer) {
 	if r.InControlledShutdown {
 		w.tag(1, func(w *writer) { w.int8(1) })
 	}
+	if len(r.LogDirs) > 0 {
+		w.tag(2, func(w *writer) { w.uuids(r.LogDirs) })
+	}
 	w.end()
 }
 

@@ -45,8 +45,17 @@ type BrokerImage struct {
 	RegistrationOffset kafka.Offset
 	EndPoints          []Endpoint
 	Features           []FeatureRange
-	Rack               string // "" is none
-	LogDirs            []kafka.UUID
+	Rack               string       // "" is none
+	LogDirs            []kafka.UUID // online, ascending
+}
+
+// UnassignedDirectory stands for a log directory that the broker picks (KIP-858).
+var UnassignedDirectory = kafka.UUID{15: 1}
+
+// Online reports whether a log directory of the broker serves. One that the
+// broker still has to pick does, and so does any of a broker that named none.
+func (b *BrokerImage) Online(dir kafka.UUID) bool {
+	return dir == UnassignedDirectory || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
 }
 
 // Active reports whether the broker may lead and join an ISR: unfenced and not
@@ -84,6 +93,15 @@ type PartitionImage struct {
 	ELR            []kafka.BrokerID
 	LastKnownELR   []kafka.BrokerID
 	Directories    []kafka.UUID // in order of Replicas
+}
+
+// Directory is the log directory of a broker's replica, UnassignedDirectory if
+// the image does not tell (zero: as it was before there were assignments).
+func (p *PartitionImage) Directory(id kafka.BrokerID) kafka.UUID {
+	if i := slices.Index(p.Replicas, id); i >= 0 && i < len(p.Directories) && !p.Directories[i].IsZero() {
+		return p.Directories[i]
+	}
+	return UnassignedDirectory
 }
 
 type configImage struct {

@@ -155,13 +155,15 @@ type FeatureLevel struct {
 }
 
 // BrokerRegistrationChange changes the state of a registered broker (KIP-841).
-// Version 0 carries the fencing, version 1 the controlled shutdown too.
+// Version 0 carries the fencing, version 1 the controlled shutdown too, version 2
+// the log directories (KIP-858).
 type BrokerRegistrationChange struct {
 	BrokerID    kafka.BrokerID
 	BrokerEpoch kafka.BrokerEpoch // must be the registered one
 	Fencing     Fencing
 	// InControlledShutdown true: the broker is in it from now on.
 	InControlledShutdown bool
+	LogDirs              []kafka.UUID // those online from now on, ascending; empty: no change
 }
 
 // Fencing is what a BrokerRegistrationChange does to the fence.
@@ -245,9 +247,13 @@ func (Config) Version() int16 { return 0 }
 func (FeatureLevel) Version() int16 { return 0 }
 
 // Version implements Record. Fencing is written as version 0, which every
-// release since 3.3 reads; only a controlled shutdown needs version 1.
+// release since 3.3 reads; only a controlled shutdown needs version 1, only log
+// directories version 2.
 func (c BrokerRegistrationChange) Version() int16 {
-	if c.InControlledShutdown {
+	switch {
+	case len(c.LogDirs) > 0:
+		return 2
+	case c.InControlledShutdown:
 		return 1
 	}
 	return 0

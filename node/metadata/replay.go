@@ -115,6 +115,9 @@ func (r *replay) changeRegistration(rec BrokerRegistrationChange) {
 		b.Fenced = rec.Fencing == Fence
 	}
 	b.InControlledShutdown = b.InControlledShutdown || rec.InControlledShutdown
+	if len(rec.LogDirs) > 0 {
+		b.LogDirs = rec.LogDirs
+	}
 	r.im.brokers = slices.Clone(r.im.brokers)
 	r.im.brokers[i] = &b
 }

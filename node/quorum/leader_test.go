@@ -27,7 +27,7 @@ func TestASoleVoterElectsItselfAtOnceAndOpensItsEpochWithALeaderChange(t *testin
 	if leader, epoch := m.raft.Leader(); leader != 101 || epoch != 1 {
 		t.Fatalf("leader %d in epoch %d", leader, epoch)
 	}
-	want := `{"clusterId":"","leaderId":101,"leaderEpoch":1,"votedId":101,"appliedOffset":0,"currentVoters":[{"voterId":101}],"data_version":0}`
+	want := `{"clusterId":"","leaderId":101,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":[{"voterId":101}],"data_version":0}`
 	if got := m.quorumState(); got != want {
 		t.Errorf("quorum-state\n got %s\nwant %s", got, want)
 	}

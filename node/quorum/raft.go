@@ -134,8 +134,11 @@ func (r *Raft) campaign() {
 	r.transition(roleCandidate, electionState{epoch: r.state.epoch + 1, leader: kafka.NoBroker, voted: r.cfg.ID}, r.lead)
 }
 
+// lead ends the candidacy. The vote for itself goes with it, as Kafka's LeaderState
+// writes it: who finds itself as the leader there stands in no election of that
+// epoch again.
 func (r *Raft) lead() {
-	next := electionState{epoch: r.state.epoch, leader: r.cfg.ID, voted: r.cfg.ID}
+	next := electionState{epoch: r.state.epoch, leader: r.cfg.ID, voted: kafka.NoBroker}
 	r.transition(roleLeader, next, r.beginEpoch)
 }
 

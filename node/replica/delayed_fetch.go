@@ -82,7 +82,7 @@ func (p *Partition) available(r FetchRequest) (bytes int, ready bool) {
 	}
 	slice, err := p.log.Read(r.FetchOffset, bound, r.MaxBytes, r.MinOneBatch)
 	if err != nil {
-		p.storageFailed(err)
+		p.unreadable(err)
 		return 0, true
 	}
 	slice.Region.Release()

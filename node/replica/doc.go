@@ -23,7 +23,8 @@
 //	 9 fetcher*.go         the follower's side of a fetch
 //	   truncation.go           cutting what the leader never had
 //	   out_of_range.go         when the logs do not even overlap
-//	10 list_offset.go      what clients ask
+//	10 list_offset.go,     what clients ask
+//	   delete_records.go
 //	   purgatory.go,       requests that wait for any of the above
 //	   delayed_*.go
 //
@@ -33,10 +34,10 @@
 //
 // The offsets of one replica, left to right:
 //
-//	log start ──── high watermark ──── log end offset
-//	    │  committed      │   not yet committed   │
-//	                                              ▲ the epoch start: where the log ended
-//	                                                when the present leadership began
+//	log start ── last stable ── high watermark ──── log end offset
+//	    │      committed              │   not yet committed   │
+//	                    ▲ the oldest transaction              ▲ the epoch start: where the log ended
+//	                      that is not decided                   when the present leadership began
 //
 // A Partition belongs to one lane (a single-threaded state machine of its broker,
 // see package node) and is called by it alone. It speaks domain

@@ -19,6 +19,9 @@ type FetchRequest struct {
 	LogStart           kafka.Offset // the follower's; NoOffset of a consumer
 	MaxBytes           int          // soft, see MinOneBatch
 	MinOneBatch        bool         // the first batch comes whole, whatever its size
+	// ReadCommitted is set for a consumer with isolation.level=read_committed: it
+	// reads what is decided, and is told which transactions were aborted (KIP-98).
+	ReadCommitted bool
 	// OnlyLeader is set for a consumer's fetch below version 11, which does not
 	// know that followers can be read (KIP-392). A follower fetches only from
 	// leaders.
@@ -35,6 +38,9 @@ type FetchResult struct {
 	LastStable    kafka.Offset
 	LogStart      kafka.Offset
 	LogEnd        kafka.Offset
+	// Aborted lists the aborted transactions that have records in Slice, for a
+	// reader of committed ones, by marker; it may name a few more.
+	Aborted []storage.AbortedTransaction
 	// Diverging, if its Epoch is not NoEpoch, tells that the sender's log has
 	// parted from this one; there are no records then.
 	Diverging EpochEnd
@@ -74,7 +80,7 @@ func (p *Partition) read(r FetchRequest) FetchResult {
 	if code := p.checkFetch(r); code != kafka.None {
 		return fetchError(code)
 	}
-	result := FetchResult{HighWatermark: p.highWatermark, LastStable: p.highWatermark,
+	result := FetchResult{HighWatermark: p.highWatermark, LastStable: p.log.LastStable(),
 		LogStart: p.log.LogStart(), LogEnd: p.log.LogEnd(), Diverging: noEpochEnd}
 	diverging, code := p.divergence(r)
 	switch {
@@ -89,13 +95,16 @@ func (p *Partition) read(r FetchRequest) FetchResult {
 	}
 	slice, err := p.log.Read(r.FetchOffset, p.fetchBound(r), r.MaxBytes, r.MinOneBatch)
 	if err != nil {
-		return fetchError(p.storageFailed(err))
+		return fetchError(p.unreadable(err))
 	}
 	if slice.FirstBatchOversize {
 		slice.Region.Release()
 		slice = storage.Slice{First: r.FetchOffset}
 	}
 	result.Slice = slice
+	if r.ReadCommitted {
+		result.Aborted = p.log.AbortedTransactions(r.FetchOffset, slice)
+	}
 	return result
 }
 
@@ -137,10 +146,13 @@ func (p *Partition) divergence(r FetchRequest) (EpochEnd, kafka.ErrorCode) {
 }
 
 // fetchBound is the offset that the reader may not see: followers read to the
-// log end, consumers what is committed.
+// log end, consumers what is committed, or of that what is decided as well.
 func (p *Partition) fetchBound(r FetchRequest) kafka.Offset {
-	if r.fromFollower() {
+	switch {
+	case r.fromFollower():
 		return p.log.LogEnd()
+	case r.ReadCommitted:
+		return p.log.LastStable()
 	}
 	return p.highWatermark
 }

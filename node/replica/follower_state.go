@@ -12,11 +12,14 @@ func (p *Partition) updateFollowerState(r FetchRequest, leaderEnd kafka.Offset) 
 		return kafka.NotLeaderOrFollower
 	}
 	follower := p.remote(r.Replica)
-	before := follower.logEnd
+	before, start := follower.logEnd, follower.logStart
 	follower.fetchedAt(p.host.Now(), r.FetchOffset, r.LogStart, leaderEnd, r.BrokerEpoch)
 	p.maybeExpandISR(follower)
 	if follower.logEnd != before {
 		p.maybeIncrementHighWatermark()
+	}
+	if follower.logStart > start {
+		p.host.Changed(p.tp) // DeleteRecords waits for it
 	}
 	return kafka.None
 }

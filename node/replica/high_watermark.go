@@ -59,5 +59,6 @@ func (p *Partition) setHighWatermark(o kafka.Offset) {
 	}
 	p.traceHighWatermark(p.highWatermark, o)
 	p.highWatermark = o
+	p.log.SetHighWatermark(o)
 	p.host.Changed(p.tp)
 }

@@ -22,6 +22,8 @@ type ListOffsetRequest struct {
 	Timestamp          kafka.Timestamp
 	CurrentLeaderEpoch kafka.LeaderEpoch // NoEpoch: not told
 	FromReplica        bool
+	// ReadCommitted is set for a consumer with isolation.level=read_committed.
+	ReadCommitted bool
 }
 
 // ListOffsetResult is an offset with the leader epoch there. Every field is -1
@@ -35,7 +37,7 @@ type ListOffsetResult struct {
 var noListOffset = ListOffsetResult{kafka.NoOffset, kafka.NoEpoch, noTimestamp}
 
 // ListOffset answers ListOffsets. A replica may see up to the log end, a consumer
-// up to the high watermark.
+// up to the high watermark, or to the last stable offset.
 //
 // A new leader's high watermark may lie below the one that consumers saw at the
 // old leader, until it has passed the start of the new epoch. Until then a
@@ -50,6 +52,9 @@ func (p *Partition) ListOffset(r ListOffsetRequest) (ListOffsetResult, kafka.Err
 		bound = p.log.LogEnd()
 	} else if p.highWatermark < p.epochStart {
 		guard = kafka.OffsetNotAvailable
+	}
+	if r.ReadCommitted && !r.FromReplica {
+		bound = p.log.LastStable()
 	}
 	switch {
 	case r.Timestamp == EarliestTimestamp, r.Timestamp == EarliestLocalTimestamp:
@@ -76,7 +81,7 @@ func (p *Partition) offsetByTimestamp(t kafka.Timestamp, bound kafka.Offset, gua
 	found, ok, err := p.log.FindTimestamp(t)
 	switch {
 	case err != nil:
-		return noListOffset, p.storageFailed(err)
+		return noListOffset, p.unreadable(err)
 	case ok && found.Offset < bound:
 		return ListOffsetResult{found.Offset, found.Epoch, found.Timestamp}, kafka.None
 	}

@@ -1,11 +1,13 @@
 package replica
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 	"tidemark/model/rules"
 	"tidemark/node/storage"
 )
@@ -70,6 +72,7 @@ func New(o Options) *Partition {
 		leader: kafka.NoBroker, leaderEpoch: kafka.NoEpoch, partitionEpoch: -1, epochStart: kafka.NoOffset,
 	}
 	p.highWatermark = p.withinLog(o.HighWatermark)
+	p.log.SetHighWatermark(p.highWatermark)
 	return p
 }
 
@@ -95,6 +98,10 @@ func (p *Partition) PartitionEpoch() kafka.PartitionEpoch { return p.partitionEp
 // HighWatermark is the replica's high watermark: the offset that a checkpoint
 // writes.
 func (p *Partition) HighWatermark() kafka.Offset { return p.highWatermark }
+
+// LastStable is the replica's last stable offset: consumers that read committed
+// transactions alone read up to it.
+func (p *Partition) LastStable() kafka.Offset { return p.log.LastStable() }
 
 // IsLeader reports whether this replica leads the partition.
 func (p *Partition) IsLeader() bool { return p.leader == p.local }
@@ -147,6 +154,15 @@ func (p *Partition) withinLog(o kafka.Offset) kafka.Offset {
 func (p *Partition) storageFailed(err error) kafka.ErrorCode {
 	p.host.StorageFailed(p.tp, err)
 	return kafka.KafkaStorageError
+}
+
+// unreadable is the answer of a read that found an error: bytes that are no batch
+// are the reader's trouble, an error of the disk is the directory's.
+func (p *Partition) unreadable(err error) kafka.ErrorCode {
+	if errors.Is(err, record.ErrCorrupt) {
+		return kafka.CorruptMessage
+	}
+	return p.storageFailed(err)
 }
 
 func contains(brokers []kafka.BrokerID, b kafka.BrokerID) bool { return slices.Contains(brokers, b) }

@@ -47,6 +47,26 @@ func (p *Partition) AppendAsLeader(batch record.Batch, acks int16) (ProduceResul
 	}
 	now := p.host.Wall()
 	appended, code, err := p.log.AppendAsLeader(batch, p.leaderEpoch, now)
+	return p.appended(now, appended, code, err)
+}
+
+// AppendMarker appends the marker that ends a producer's transaction here, as the
+// transaction coordinator asks (KIP-98). It counts once it is committed, as a batch
+// with acks=all does: the caller waits for Last + 1 in the same way.
+func (p *Partition) AppendMarker(m storage.Marker) (ProduceResult, kafka.ErrorCode) {
+	if code := p.checkAccess(kafka.NoEpoch, true); code != kafka.None {
+		return ProduceResult{}, code
+	}
+	if p.underMinISR() {
+		return ProduceResult{}, kafka.NotEnoughReplicas
+	}
+	now := p.host.Wall()
+	appended, code, err := p.log.AppendMarker(m, p.leaderEpoch, now)
+	return p.appended(now, appended, code, err)
+}
+
+// appended ends an append as leader at the time now.
+func (p *Partition) appended(now kafka.Timestamp, appended storage.Appended, code kafka.ErrorCode, err error) (ProduceResult, kafka.ErrorCode) {
 	if err != nil {
 		return ProduceResult{}, p.storageFailed(err)
 	}

@@ -62,20 +62,8 @@ func (l *Log) AppendAsLeader(b record.Batch, epoch kafka.LeaderEpoch, now kafka.
 			return nothing, kafka.MessageTooLarge, nil
 		}
 	}
-	l.clock = now
-	b.SetBaseOffset(l.end)
-	b.SetLeaderEpoch(epoch)
-	b.SetMaxTimestamp(valid.largest, l.cfg.TimestampType)
-	if l.epochs.assign(epoch, l.end) {
-		l.saveEpochs()
-	}
-	if len(b) > int(l.cfg.SegmentBytes) {
-		return nothing, kafka.RecordListTooLarge, nil
-	}
-	if l.mustRoll(b) {
-		if err := l.roll(b); err != nil {
-			return nothing, kafka.KafkaStorageError, err
-		}
+	if code, err := l.stamp(b, valid.largest, epoch, now); code != kafka.None {
+		return nothing, code, err
 	}
 	if old, ok := l.producers.find(b); ok {
 		return Appended{First: old.firstOffset(), Last: old.lastOffset, Duplicate: true, Timestamp: old.timestamp}, kafka.None, nil
@@ -88,6 +76,27 @@ func (l *Log) AppendAsLeader(b record.Batch, epoch kafka.LeaderEpoch, now kafka.
 		return nothing, kafka.KafkaStorageError, err
 	}
 	return done, kafka.None, nil
+}
+
+// stamp makes b, whose largest timestamp is given, the batch that comes next in
+// the log, and makes room for it there.
+func (l *Log) stamp(b record.Batch, largest kafka.Timestamp, epoch kafka.LeaderEpoch, now kafka.Timestamp) (kafka.ErrorCode, error) {
+	l.clock = now
+	b.SetBaseOffset(l.end)
+	b.SetLeaderEpoch(epoch)
+	b.SetMaxTimestamp(largest, l.cfg.TimestampType)
+	if l.epochs.assign(epoch, l.end) {
+		l.saveEpochs()
+	}
+	if len(b) > int(l.cfg.SegmentBytes) {
+		return kafka.RecordListTooLarge, nil
+	}
+	if l.mustRoll(b) {
+		if err := l.rollFor(b); err != nil {
+			return kafka.KafkaStorageError, err
+		}
+	}
+	return kafka.None, nil
 }
 
 // AppendAsRaftLeader appends one batch of the metadata log's leader, which has
@@ -124,7 +133,7 @@ func (l *Log) add(batches []byte, next record.Batch) (Appended, error) {
 			batches, pending = batches[pending:], 0
 		}
 		if pending == 0 && l.mustRoll(b) {
-			if err := l.roll(b); err != nil {
+			if err := l.rollFor(b); err != nil {
 				return l.appended(first), err
 			}
 		}
@@ -140,7 +149,7 @@ func (l *Log) mayRoll(b record.Batch, pending int) bool {
 	s := l.active()
 	entries := s.index.count() + 1 + pending/(int(l.cfg.IndexIntervalBytes)+1)
 	return s.size == 0 || s.first < 0 || s.size+int64(pending) > int64(l.cfg.SegmentBytes)-int64(len(b)) ||
-		int64(b.MaxTimestamp()-s.first) > l.cfg.SegmentMs || int64(b.LastOffset()-s.base) > math.MaxInt32 ||
+		int64(b.MaxTimestamp()-s.first) > l.cfg.maxSegmentMs()-s.jitter || int64(b.LastOffset()-s.base) > math.MaxInt32 ||
 		entries >= l.cfg.maxOffsetEntries() || entries >= l.cfg.maxTimeEntries()
 }
 
@@ -157,20 +166,24 @@ func (l *Log) mustRoll(b record.Batch) bool {
 	if s.first >= 0 {
 		waited = b.MaxTimestamp() - s.first
 	}
-	return s.size > int64(l.cfg.SegmentBytes)-int64(len(b)) || int64(waited) > l.cfg.SegmentMs ||
+	return s.size > int64(l.cfg.SegmentBytes)-int64(len(b)) || int64(waited) > l.cfg.maxSegmentMs()-s.jitter ||
 		s.index.count() >= l.cfg.maxOffsetEntries() || s.times.count() >= l.cfg.maxTimeEntries()
 }
 
-// roll starts a new segment for b, takes a producer snapshot there, and syncs
-// the old one in the background.
+// rollFor starts a new segment for b.
 // Kafka names it by b's base offset; here by the log end, which is the same
 // unless the leader's log has a gap there: so a start after a crash can tell a
 // lost segment from a gap that compaction left.
-func (l *Log) roll(b record.Batch) error {
-	base := l.end
-	if int64(b.LastOffset()-base) > math.MaxInt32 {
-		base = b.BaseOffset()
+func (l *Log) rollFor(b record.Batch) error {
+	if int64(b.LastOffset()-l.end) > math.MaxInt32 {
+		return l.roll(b.BaseOffset())
 	}
+	return l.roll(l.end)
+}
+
+// roll starts a new segment, takes a producer snapshot there, and syncs the old
+// segment in the background.
+func (l *Log) roll(base kafka.Offset) error {
 	if err := l.active().seal(); err != nil {
 		return l.failing("roll", err)
 	}
@@ -188,12 +201,26 @@ func (l *Log) roll(b record.Batch) error {
 // startSegment makes a new, empty, active segment.
 func (l *Log) startSegment(base kafka.Offset) error {
 	l.dirDirty = true
+	if err := l.freeNames(base); err != nil {
+		return err
+	}
 	s, err := createSegment(l.fs, l.dir, base, l.clock)
 	if err != nil {
 		return err
 	}
+	s.jitter = l.drawJitter()
 	l.segments = append(l.segments, s)
 	return nil
+}
+
+// drawJitter is how much earlier a segment is to be rolled, ms: so the logs of a
+// broker, which were made at once, are not all rolled at once.
+func (l *Log) drawJitter() int64 {
+	most := min(l.cfg.SegmentJitterMs, l.cfg.SegmentMs)
+	if most == 0 || l.random == nil {
+		return 0
+	}
+	return int64(l.random() % uint64(most))
 }
 
 // write appends batches to the active segment, moves the log end and brings
@@ -209,7 +236,9 @@ func (l *Log) write(batches []byte) error {
 		b, rest, _ := record.Next(batches) // s.append saw that it is one
 		l.recent.add(l.end, s, place{pos, len(b), b.BaseOffset()})
 		l.end = b.NextOffset()
-		l.producers.note(b)
+		if err := l.noteBatch(s, b); err != nil {
+			return l.failing("append to", err)
+		}
 		l.batches = append(l.batches, BatchInfo{b.BaseOffset(), l.end, b.LeaderEpoch(), b.CRC(), len(b)})
 		pos += int64(len(b))
 		batches = rest

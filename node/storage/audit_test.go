@@ -39,6 +39,7 @@ func audit(t failer, l *Log) {
 		t.Fatalf("the files end at %d, the log at %d", end, l.end)
 	}
 	auditProducers(t, l)
+	auditTransactions(t, l)
 }
 
 // auditProducers checks what the log knows of its producers against its batches.
@@ -46,17 +47,17 @@ func audit(t failer, l *Log) {
 func auditProducers(t failer, l *Log) {
 	t.Helper()
 	sent := map[kafka.ProducerID][]record.Batch{}
-	for _, s := range l.segments {
-		raw, err := readAll(s.log)
-		if err != nil {
-			t.Fatalf("segment %d: %v", s.base, err)
-		}
-		for len(raw) > 0 {
-			b, rest, _ := record.Next(raw)
-			if b.ProducerID() != kafka.NoProducerID {
-				sent[b.ProducerID()] = append(sent[b.ProducerID()], b)
-			}
-			raw = rest
+	fenced := map[kafka.ProducerID]kafka.ProducerEpoch{} // by a marker of a higher epoch than the last batch
+	for _, b := range stored(t, l.segments) {
+		id := b.ProducerID()
+		n := len(sent[id])
+		switch {
+		case id == kafka.NoProducerID:
+		case !b.IsControl():
+			sent[id] = append(sent[id], b)
+			delete(fenced, id)
+		case n > 0 && sent[id][n-1].ProducerEpoch() != b.ProducerEpoch():
+			fenced[id] = b.ProducerEpoch()
 		}
 	}
 	if l.producers.end != l.end {
@@ -65,7 +66,16 @@ func auditProducers(t failer, l *Log) {
 	for id, batches := range sent {
 		last := batches[len(batches)-1]
 		s := l.producers.states[id]
-		if s == nil && last.LastOffset() < l.start {
+		if last.LastOffset() < l.start && (s == nil || s.n == 0) {
+			continue
+		}
+		if l.cfg.Compacted && s != nil && s.n > 0 && s.batches[s.n-1].lastOffset > last.LastOffset() {
+			continue // compaction took a batch that a later one, truncated since, made old
+		}
+		if epoch, ok := fenced[id]; ok {
+			if s == nil || s.epoch != epoch || s.n > 0 {
+				t.Fatalf("producer %d, fenced by a marker of epoch %d: the log knows %+v", id, epoch, s)
+			}
 			continue
 		}
 		if s == nil || s.epoch != last.ProducerEpoch() || s.lastSequence() != last.LastSequence() || s.batches[s.n-1].lastOffset != last.LastOffset() {
@@ -77,7 +87,7 @@ func auditProducers(t failer, l *Log) {
 			there := slices.ContainsFunc(sent[id], func(b record.Batch) bool {
 				return b.BaseOffset() == known.firstOffset() && b.LastOffset() == known.lastOffset && b.BaseSequence() == known.firstSequence()
 			})
-			if !there && known.lastOffset >= l.segments[0].base {
+			if !there && known.lastOffset >= l.segments[0].base && !l.cfg.Compacted {
 				t.Fatalf("producer %d: the log knows a batch that it does not hold: %+v", id, known)
 			}
 		}
@@ -86,7 +96,10 @@ func auditProducers(t failer, l *Log) {
 
 func auditIndexes(t failer, s *segment, raw []byte) {
 	t.Helper()
-	for _, x := range []indexFile{s.index.indexFile, s.times.indexFile} {
+	for _, x := range []indexFile{s.index.indexFile, s.times.indexFile, s.txns.indexFile} {
+		if x.file == nil {
+			continue
+		}
 		if file, err := readAll(x.file); err != nil || string(file) != string(x.data) {
 			t.Fatalf("segment %d: an index file differs from memory: %v", s.base, err)
 		}

@@ -52,7 +52,7 @@ func (f *nullFile) ReadRegion(p []byte, o int64) error {
 	return err
 }
 
-func benchLog(b *testing.B) *Log {
+func benchLog(b testing.TB) *Log {
 	cfg := DefaultConfig()
 	cfg.SegmentBytes = 32 << 20
 	l, _, err := Open(nullFS{}, dir, cfg, Opening{Syncs: node.NewSyncs()})

@@ -12,10 +12,25 @@ import (
 type Config struct {
 	SegmentBytes       int32 // segment.bytes: a segment is rolled before it gets larger
 	SegmentMs          int64 // segment.ms: a segment is rolled when its first batch is older, ms
+	SegmentJitterMs    int64 // segment.jitter.ms: by up to so much earlier, drawn for each segment
 	IndexIntervalBytes int32 // index.interval.bytes: log bytes between two index entries
 	SegmentIndexBytes  int32 // segment.index.bytes: an index of this size counts as full
 	MaxMessageBytes    int32 // max.message.bytes: largest batch from a client
 	FlushMessages      int64 // flush.messages: records after which an append is to be synced
+	FlushMs            int64 // flush.ms: time after which a log is to be synced
+	// RetentionMs and RetentionBytes are retention.ms and retention.bytes, the
+	// age and size above which old segments are deleted; -1 is no limit.
+	// DeleteRetentionMs, MinCompactionLagMs and MaxCompactionLagMs bound what
+	// compaction takes.
+	RetentionMs        int64
+	RetentionBytes     int64
+	DeleteRetentionMs  int64
+	MinCompactionLagMs int64
+	MaxCompactionLagMs int64
+	// MinCleanableRatio is min.cleanable.dirty.ratio, in millionths: the part of a
+	// log that must be dirty before it is compacted.
+	MinCleanableRatio int64
+	FileDeleteDelayMs int64 // file.delete.delay.ms: between renaming and removing a file
 	// TimestampType is message.timestamp.type.
 	TimestampType record.TimestampType
 	// TimestampBeforeMaxMs and TimestampAfterMaxMs are how far a CreateTime may
@@ -26,22 +41,35 @@ type Config struct {
 	// every batch is stored; else each keeps that of its producer.
 	Recompress bool
 	Codec      record.Codec
-	// Compacted tells that cleanup.policy contains compact: records need a key.
+	// Delete and Compacted tell what cleanup.policy contains: segments are deleted
+	// by age and size; segments are compacted, and records need a key.
+	Delete    bool
 	Compacted bool
 }
 
 // ConfigOf picks the engine's part from a configuration of TopicScope.
 func ConfigOf(topic kafka.Config) Config {
+	policy := topic.Text(kafka.CleanupPolicy)
 	c := Config{
 		SegmentBytes:         topic.Int32(kafka.SegmentBytes),
 		SegmentMs:            topic.Int(kafka.SegmentMs),
+		SegmentJitterMs:      topic.Int(kafka.SegmentJitterMs),
 		IndexIntervalBytes:   topic.Int32(kafka.IndexIntervalBytes),
 		SegmentIndexBytes:    topic.Int32(kafka.SegmentIndexBytes),
 		MaxMessageBytes:      topic.Int32(kafka.MaxMessageBytes),
 		FlushMessages:        topic.Int(kafka.FlushMessages),
+		FlushMs:              topic.Int(kafka.FlushMs),
+		RetentionMs:          topic.Int(kafka.RetentionMs),
+		RetentionBytes:       topic.Int(kafka.RetentionBytes),
+		DeleteRetentionMs:    topic.Int(kafka.DeleteRetentionMs),
+		MinCompactionLagMs:   topic.Int(kafka.MinCompactionLagMs),
+		MaxCompactionLagMs:   topic.Int(kafka.MaxCompactionLagMs),
+		MinCleanableRatio:    topic.Ratio(kafka.MinCleanableDirtyRatio),
+		FileDeleteDelayMs:    topic.Int(kafka.FileDeleteDelayMs),
 		TimestampBeforeMaxMs: topic.Int(kafka.MessageTimestampBeforeMs),
 		TimestampAfterMaxMs:  topic.Int(kafka.MessageTimestampAfterMs),
-		Compacted:            strings.Contains(topic.Text(kafka.CleanupPolicy), "compact"),
+		Delete:               strings.Contains(policy, "delete"),
+		Compacted:            strings.Contains(policy, "compact"),
 	}
 	if topic.Text(kafka.MessageTimestampType) == record.LogAppendTime.String() {
 		c.TimestampType = record.LogAppendTime
@@ -62,6 +90,16 @@ func (c Config) codecFor(b record.Batch) record.Codec {
 		return c.Codec
 	}
 	return b.Compression()
+}
+
+// maxSegmentMs is the age at which a segment is rolled, ms. A compacted log has
+// to roll in time for max.compaction.lag.ms, as the active segment is never
+// compacted.
+func (c Config) maxSegmentMs() int64 {
+	if c.Compacted {
+		return min(c.SegmentMs, c.MaxCompactionLagMs)
+	}
+	return c.SegmentMs
 }
 
 // DefaultConfig is the configuration of a topic without settings of its own on

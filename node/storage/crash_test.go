@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"tidemark/disk/faultdisk"
 	"tidemark/model/kafka"
@@ -23,6 +24,9 @@ type story struct {
 	// it is for a host that lowers it before it truncates.
 	point, lowered kafka.Offset
 	start          kafka.Offset // entry in the log-start checkpoint
+	// returning: the checkpoint is older than what retention deletes.
+	returning bool
+	crashed   bool
 }
 
 // sent makes b the next batch of one of two producers, or leaves it without one.
@@ -31,13 +35,7 @@ func (s *story) sent(b record.Batch, i int) record.Batch {
 	if id == 0 {
 		return b
 	}
-	next := kafka.Sequence(0)
-	for _, old := range *s.line() {
-		if old.ProducerID() == id {
-			next = old.LastSequence().Add(1)
-		}
-	}
-	b.SetProducer(id, 4, next)
+	b.SetProducer(id, 4, s.sequence(id))
 	return b
 }
 
@@ -72,7 +70,7 @@ func (s *story) end() kafka.Offset {
 	if n := len(*s.line()); n > 0 {
 		return (*s.line())[n-1].NextOffset()
 	}
-	return s.start
+	return s.l.LogStart()
 }
 
 // flush asks for a flush and does not wait.
@@ -80,7 +78,7 @@ func (s *story) flush() {
 	end := s.l.LogEnd()
 	s.l.Flush(func(err error) {
 		if err == nil {
-			s.flushed = max(s.flushed, end)
+			s.flushed = max(s.flushed, min(end, s.l.LogEnd())) // a truncation may have come between
 		}
 	})
 }
@@ -123,6 +121,54 @@ func (s *story) raise(o kafka.Offset) {
 	if err := s.l.RaiseLogStart(o); err != nil {
 		s.w.t.Fatalf("%v", err)
 	}
+	s.retain(1000)
+}
+
+// retain applies retention at a time, with everything committed, as far as the log
+// start tells.
+func (s *story) retain(now kafka.Timestamp) {
+	s.l.SetHighWatermark(s.l.LogEnd())
+	_, err := s.l.DeleteOldSegments(now)
+	if err != nil {
+		s.w.t.Fatalf("%v", err)
+	}
+	if !s.returning {
+		s.start = s.l.LogStart()
+	}
+}
+
+// transact makes a transaction of a producer with n batches, that ends or not.
+func (s *story) transact(epoch kafka.LeaderEpoch, id kafka.ProducerID, n int, end ...record.ControlType) {
+	for range n {
+		b := transactional(id, 4, s.sequence(id), 1)
+		b.SetBaseOffset(s.end())
+		b.SetLeaderEpoch(epoch)
+		*s.line() = append(*s.line(), slices.Clone(b))
+		b.SetBaseOffset(0)
+		if _, code, err := s.l.AppendAsLeader(b, epoch, 1000); code != kafka.None || err != nil {
+			s.w.t.Fatalf("%s, %v", code, err)
+		}
+	}
+	for _, typ := range end {
+		m := Marker{ProducerID: id, ProducerEpoch: 4, CoordinatorEpoch: 1, Type: typ}
+		b := record.EndTransaction{Type: typ, CoordinatorEpoch: 1}.Batch(id, 4, 1000)
+		b.SetBaseOffset(s.end())
+		b.SetLeaderEpoch(epoch)
+		*s.line() = append(*s.line(), b)
+		if _, code, err := s.l.AppendMarker(m, epoch, 1000); code != kafka.None || err != nil {
+			s.w.t.Fatalf("%s, %v", code, err)
+		}
+	}
+}
+
+// sequence is the next one of a producer.
+func (s *story) sequence(id kafka.ProducerID) (next kafka.Sequence) {
+	for _, old := range *s.line() {
+		if old.ProducerID() == id && !old.IsControl() {
+			next = old.LastSequence().Add(1)
+		}
+	}
+	return next
 }
 
 var stories = map[string]func(*story){
@@ -176,6 +222,47 @@ var stories = map[string]func(*story){
 		s.wait(-1)
 		s.lead(4, 3)
 	},
+	"transactions": func(s *story) {
+		s.transact(0, 21, 2, record.Abort)
+		s.transact(0, 22, 1)
+		s.transact(0, 21, 2, record.Commit)
+		s.flush()
+		s.wait(4)
+		s.transact(1, 22, 2, record.Abort)
+		s.transact(1, 23, 1)
+		s.transact(1, 21, 1, record.Abort)
+		s.wait(-1)
+		s.transact(1, 24, 2, record.Abort)
+		s.flush()
+		s.wait(3)
+		s.truncate(12)
+		s.transact(2, 23, 3, record.Abort)
+		s.transact(2, 21, 2, record.Abort)
+		s.flush()
+		s.wait(-1)
+		s.transact(2, 24, 1, record.Commit)
+	},
+	"retention": func(s *story) {
+		s.returning = true
+		s.l.SetConfig(s.keeping(500))
+		s.transact(0, 21, 3, record.Abort)
+		s.lead(0, 13)
+		s.flush()
+		s.wait(-1)
+		s.retain(1600) // everything is too old: the log begins anew at its end
+		s.lead(1, 6)
+		s.wait(2)
+		s.transact(1, 22, 4, record.Abort)
+		s.flush()
+		s.wait(4)
+		s.retain(1600)
+		s.lead(1, 2)
+		s.wait(-1)
+		s.w.advance(time.Minute) // deleted files go
+		s.lead(1, 1)
+		s.flush()
+		s.wait(-1)
+	},
 	"raise log start": func(s *story) {
 		s.lead(0, 9)
 		s.lead(1, 5)
@@ -211,22 +298,28 @@ func deaths(seeds uint64) []death {
 // live runs a story from an empty disk up to its n-th operation, or to its end
 // (then it reports false), and ends the life.
 func live(t *testing.T, tell func(*story), n int, d death) (s *story, crashed bool) {
-	w := newWorld(t)
-	s = &story{w: w, lines: [][]record.Batch{nil}}
+	s = tellOn(newWorld(t), tell, n)
+	d.end(s.w)
+	return s, s.crashed
+}
+
+// tellOn is live on a new disk, without the end.
+func tellOn(w *world, tell func(*story), n int) *story {
+	s := &story{w: w, lines: [][]record.Batch{nil}}
 	w.crashAt = n
-	crashed = w.until(func() {
+	s.crashed = w.until(func() {
 		s.l, _ = w.open(false, 0, 0)
 		tell(s)
 	})
-	d.end(w)
-	return s, crashed
+	return s
 }
 
 func TestAfterACrashTheLogIsAPrefixWithEverythingFlushed(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for n, more := 1, true; more; n++ {
-				for _, d := range deaths(6) {
+				for _, d := range deaths(1) {
 					for _, walkAll := range []bool{true, false} {
 						var s *story
 						s, more = live(t, tell, n, d)
@@ -247,7 +340,7 @@ func TestAfterACrashTheLogIsAPrefixWithEverythingFlushed(t *testing.T) {
 // next life trust segments that the truncation was removing.
 func TestAfterACrashInATruncationWhatIsFoundIsOld(t *testing.T) {
 	for n, more := 1, true; more; n++ {
-		for _, d := range deaths(6) {
+		for _, d := range deaths(4) {
 			var s *story
 			s, more = live(t, stories["truncate"], n, d)
 			l, rec := s.w.open(false, s.point, 0)
@@ -274,23 +367,30 @@ func isPart(line, found []string) bool {
 func TestARecoveryMayCrashAsWell(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
-			for _, first := range deaths(2)[1:] {
+			t.Parallel()
+			for i, first := range deaths(1)[1:] {
 				for n, more := 1, true; more; n++ {
-					for _, second := range deaths(2) {
-						s, _ := live(t, tell, 0, first)
-						s.w.crashAt = n
-						more = s.w.until(func() {
-							s.w.open(false, s.lowered, s.start)
-							s.w.drain()
-						})
-						second.end(s.w)
-						l, rec := s.w.open(false, s.lowered, s.start)
-						s.judge(t, fmt.Sprintf("%s, crash before operation %d of the recovery, %s", first.name, n, second.name), l, rec)
-					}
+					second := deaths(1)[(n+i)%4]
+					s, _ := live(t, tell, 0, first)
+					s.w.crashAt = n
+					more = s.w.until(func() {
+						s.w.open(false, s.lowered, s.start)
+						s.w.drain()
+					})
+					second.end(s.w)
+					l, rec := s.w.open(false, s.lowered, s.start)
+					s.judge(t, fmt.Sprintf("%s, crash before operation %d of the recovery, %s", first.name, n, second.name), l, rec)
 				}
 			}
 		})
 	}
+}
+
+// keeping is a configuration under which records are kept for some ms.
+func (s *story) keeping(ms int64) Config {
+	c := small()
+	c.RetentionMs = ms
+	return c
 }
 
 // judge checks what the next life found.
@@ -321,7 +421,9 @@ func retryLast(t *testing.T, l *Log) {
 	t.Helper()
 	last := map[kafka.ProducerID]record.Batch{}
 	for _, b := range content(t, l) {
-		last[b.ProducerID()] = b
+		if !b.IsControl() {
+			last[b.ProducerID()] = b
+		}
 	}
 	delete(last, kafka.NoProducerID)
 	for _, b := range last {

@@ -3,13 +3,15 @@
 //
 // It answers what the rest of Kafka's replication rests on: which bytes a
 // replica has, which of them a crash leaves, where its history parts from a
-// leader's, and whether a batch is one that it has already (KIP-98). The high watermark is not its business; whoever owns a Log bounds
-// reads by it.
+// leader's, whether a batch is one that it has already, and which transactions
+// are decided (KIP-98). The high watermark is the business of whoever owns a Log,
+// and is told to it.
 //
 //	orders-0/
 //	  00000000000000000000.log        batches back to back
 //	  00000000000000000000.index      offset → position, an entry every 4 KiB
 //	  00000000000000000000.timeindex  largest timestamp so far → offset
+//	  00000000000000000000.txnindex   aborted transactions, if any ended here
 //	  00000000000000004711.log …      the active segment
 //	  00000000000000004711.snapshot   what the batches before tell of their producers
 //	  leader-epoch-checkpoint         epoch → start offset (KIP-101)
@@ -25,8 +27,8 @@
 // that must not go on before (raft, flush.messages, a fetcher after a
 // truncation) wait for it. Kafka's indexes are preallocated and mapped into
 // memory, here they are written through; the bytes are the same. Files of
-// segments are unlinked at once, where Kafka renames them to .deleted and waits
-// a minute: an open region keeps its bytes here.
+// deleted segments are renamed to .deleted, and unlinked after
+// file.delete.delay.ms.
 //
 // # What may be on disk
 //
@@ -48,7 +50,10 @@
 //  5. The old end of a log whose truncation was not durable, whole or behind new
 //     batches: kept if nothing follows that contradicts it (the next leader has
 //     it cut again), cut if offsets or leader epochs would fall
-//     (TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft).
+//     (TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft). Until it is durable the
+//     recovery point stays at the base of the segment that was cut, so that the
+//     next start walks it, and writes its snapshots anew, even if a later segment
+//     begins at the cut by then (TestACutSegmentIsWalkedUntilTheCutIsDurable).
 //  6. The same, with a hole, if the recovery point in the checkpoint is still the
 //     one from before the truncation: old batches, in order
 //     (TestAfterACrashInATruncationWhatIsFoundIsOld).
@@ -72,11 +77,76 @@
 //     knows of its producers is always what its batches tell, though perhaps the
 //     last batch of each alone. Only a clean stop whose snapshots are all gone is
 //     believed to have had no producers, as in Kafka
-//     (TestACleanStartWithoutAnySnapshotForgetsItsProducers).
+//     (TestACleanStartWithoutAnySnapshotForgetsItsProducers). Package inspect
+//     compares every snapshot with the batches after any death
+//     (TestWhatTheEngineWritesIsSound there).
+//  12. An index of aborted transactions behind, ahead of or beside the log: as the
+//     other indexes, rebuilt from the recovery point on; what was open comes back
+//     from snapshots and batches (TestOpenTransactionsComeBackHoweverALifeEnds,
+//     TestAnIndexOfAbortedTransactionsThatCannotBeIsRebuiltEvenAfterACleanStop).
+//  13. Files under .deleted: removed (TestAStartRemovesWhatAnEarlierLifeDeleted).
+//     If it is an index whose log is still there under its own name, the segment
+//     is walked first (TestALogThatComesBackWithoutAnIndexIsWalked).
+//  14. Segments that retention deleted: the youngest of them, as each is renamed
+//     only when the name of the one before is durable; they are part of the log
+//     again (TestSegmentsAreDeletedOneAfterAnother), with the leader epochs that
+//     the epoch file may not tell any more
+//     (TestTheEpochsOfSegmentsThatComeBackAreReadAgain).
+//  15. Segments below the log start of the checkpoint, in any state: they are left
+//     to retention and never read (TestNothingBelowTheLogStartIsRecovered).
+//  16. A segment that the cleaner was writing, under .cleaned: it goes, and with it
+//     what has .swap already of it
+//     (TestAStartDropsWhatIsNotCompleteAndFinishesWhatIs).
+//  17. A segment under .swap beside all or some of those that it replaces: it
+//     counts, they are set aside once its names are durable
+//     (TestAStartSetsNothingAsideBeforeTheNamesAreDurable). So every group of
+//     segments is found as it was or as the cleaner made it
+//     (TestAfterACrashInACleaningEachGroupIsOldOrNew). No gap that it left is taken
+//     for 2, as it cleans only below the recovery point that is checkpointed.
+//  18. Indexes under .swap whose log has its name, or was truncated away: they go,
+//     and the segment is walked
+//     (TestTheStartAfterACrashInACleaningMayCrashAsWell).
 //
 // In every case the log is a prefix of what was appended, with everything that
-// was flushed (TestAfterACrashTheLogIsAPrefixWithEverythingFlushed). Kafka does
-// not look for 2 and for falling epochs: it relies on file systems whose journal
-// keeps creations, renames and truncations in order, which package disk does not
-// promise.
+// was flushed (TestAfterACrashTheLogIsAPrefixWithEverythingFlushed) and that the
+// cleaner did not take. Kafka does not look for 2 and for falling epochs: it relies
+// on file systems whose journal keeps creations, renames and truncations in order,
+// which package disk does not promise.
+//
+// # Beside Apache Kafka
+//
+// The same produce sequence, with all codecs and idempotent producers over several
+// segments, was sent to Apache Kafka 4.1.2 and to tidemark, which were then stopped
+// cleanly; and a follower of this package was fed, batch by batch, with what Kafka's
+// leader had appended, transactions among it. net/interop/apache does so again, and
+// compares byte by byte. Equal or not, and what differs in other cases:
+//
+//	.log                       equal. A segment is named by the log end at the roll,
+//	                           Kafka's by the base offset of the next batch: another
+//	                           one after a gap that compaction left. A fetched set is
+//	                           split where single batches would be; Kafka looks once
+//	                           for each append
+//	.index, .timeindex         equal: entries for each batch, as Kafka's from 4.1 on.
+//	                           While a segment is active, and after a kill, Kafka's
+//	                           have 10 MiB, zeros behind the last entry; here a file
+//	                           ends with it
+//	.txnindex                  equal. The last stable offset is that of the marker's
+//	                           turn in a fetched set, Kafka's that of the whole set
+//	<offset>.snapshot          equal. Producers are by id, Kafka's in the order of a
+//	                           hash map, which is that of ids while these are small
+//	leader-epoch-checkpoint    equal. An epoch that a crash took out of the file is
+//	                           read again from the batches
+//	partition.metadata         equal but for the drawn id
+//	recovery-point-, log-start-, replication-offset-checkpoint
+//	                           equal for one topic; Kafka's lines are in no order
+//	cleaner-offset-checkpoint  Kafka makes it, empty, at its first start; here it
+//	                           comes with the first log that was cleaned
+//	meta.properties            the same keys; Kafka's begins with the date as a comment,
+//	                           and keys are in no order
+//	quorum-state               equal
+//	.kafka_cleanshutdown       equal but for the broker epoch
+//	.lock                      Kafka unlinks it at a stop, here the lock alone goes
+//	bootstrap.checkpoint       only Kafka has it: what its format tool leaves for the
+//	                           first controller, which writes its first records
+//	                           without one here
 package storage

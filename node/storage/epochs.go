@@ -112,6 +112,19 @@ func (c *EpochCache) trimStart(o kafka.Offset) bool {
 	return true
 }
 
+// prepend adds older entries; the first known one goes if it is of the same epoch
+// as the last of them.
+func (c *EpochCache) prepend(older []EpochEntry) {
+	n := len(older)
+	if n == 0 {
+		return
+	}
+	if len(c.entries) > 0 && c.entries[0].Epoch <= older[n-1].Epoch {
+		c.entries = c.entries[1:]
+	}
+	c.entries = append(older, c.entries...)
+}
+
 func (c *EpochCache) clear() bool {
 	changed := len(c.entries) > 0
 	c.entries = c.entries[:0]

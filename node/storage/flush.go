@@ -15,6 +15,7 @@ type flushOp struct {
 	upTo    kafka.Offset // everything below is durable once this is complete
 	waiting int          // fsyncs that did not complete
 	cut     bool         // makes a truncation durable, moves no recovery point
+	base    kafka.Offset // of the segment that was cut
 	done    func(error)
 }
 
@@ -33,10 +34,20 @@ func (l *Log) Flush(done func(error)) {
 	l.begin(&flushOp{upTo: l.end, done: done})
 }
 
+// FlushIfDue begins a Flush if there is something to sync and the last one that
+// completed lies flush.ms back at wall time now, ms. Kafka looks at every log each
+// log.flush.scheduler.interval.ms.
+func (l *Log) FlushIfDue(now kafka.Timestamp) {
+	l.clock = now
+	if l.recovery < l.end && int64(now-l.lastFlush) >= l.cfg.FlushMs {
+		l.Flush(nil)
+	}
+}
+
 // flushCut makes a truncation durable. Until then no epoch file is written.
 func (l *Log) flushCut() {
 	l.cuts++
-	l.begin(&flushOp{cut: true})
+	l.begin(&flushOp{cut: true, base: l.active().base})
 }
 
 // begin asks for every fsync that is due.
@@ -50,7 +61,7 @@ func (l *Log) begin(op *flushOp) {
 			op.waiting++
 			s.log.Sync(l.syncs.Token(synced))
 		}
-		for _, x := range [...]*indexFile{&s.index.indexFile, &s.times.indexFile} {
+		for _, x := range [...]*indexFile{&s.index.indexFile, &s.times.indexFile, &s.txns.indexFile} {
 			if x.dirty {
 				x.dirty = false
 				op.waiting++
@@ -58,7 +69,7 @@ func (l *Log) begin(op *flushOp) {
 			}
 		}
 	}
-	op.waiting += l.syncSnapshots(synced)
+	op.waiting += l.syncSnapshots(synced) + l.awaitSwap(synced)
 	if l.dirDirty {
 		l.dirDirty = false
 		op.waiting++
@@ -103,6 +114,7 @@ func (l *Log) settle() {
 		op := l.ops[0]
 		l.ops = l.ops[1:]
 		l.recovery = max(l.recovery, op.upTo)
+		l.lastFlush = l.clock
 		if op.done != nil {
 			op.done(nil)
 		}
@@ -135,12 +147,17 @@ func (l *Log) lowerRecovery(o kafka.Offset) {
 	}
 }
 
-// Stop is a clean stop: the time indexes get their last entries, the producers
-// their last snapshot, everything is flushed, the handles are given up, and then done runs. On an error of the
-// disk done gets it, and the log stays open.
+// Stop is a clean stop: deleted segments are set aside one after another, the time
+// indexes get their last entries, the producers their last snapshot, everything is
+// flushed, the handles are given up, and then done runs. On an error of the disk done
+// gets it, and the log stays open.
 func (l *Log) Stop(done func(error)) {
+	if l.failed == nil && len(l.oldest) > 0 {
+		l.afterOldest = func() { l.Stop(done) }
+		return
+	}
 	if l.failed == nil {
-		if err := errors.Join(l.active().seal(), l.takeSnapshot()); err != nil {
+		if err := errors.Join(l.abortCleaning(), l.active().seal(), l.takeSnapshot()); err != nil {
 			l.fail(err)
 		}
 	}

@@ -101,6 +101,34 @@ func TestTheEpochFileWaitsForATruncationToBeDurable(t *testing.T) {
 	}
 }
 
+func TestACutSegmentIsWalkedUntilTheCutIsDurable(t *testing.T) {
+	w, l := newLog(t)
+	for len(l.segments) < 2 {
+		lead(t, l, 1, 2)
+	}
+	lead(t, l, 1, 2)
+	l.Flush(nil)
+	w.drain()
+	base := l.segments[1].base
+	if err := l.TruncateTo(base + 2); err != nil || l.RecoveryPoint() != base {
+		t.Fatalf("recovery point %d, %v; the segment that was cut begins at %d", l.RecoveryPoint(), err, base)
+	}
+	w.kill()
+	l, _ = w.open(false, l.RecoveryPoint(), 0)
+	if l.LogEnd() != base+2 || l.RecoveryPoint() != base {
+		t.Fatalf("log end %d, recovery point %d after a kill; nothing was synced since", l.LogEnd(), l.RecoveryPoint())
+	}
+	l.Flush(nil)
+	w.drain()
+	if err := l.TruncateTo(base + 1); err != nil {
+		t.Fatal(err)
+	}
+	w.drain()
+	if l.RecoveryPoint() != base+1 {
+		t.Fatalf("recovery point %d once the cut at %d is durable", l.RecoveryPoint(), base+1)
+	}
+}
+
 func TestAFlushWaitsForTheEpochFile(t *testing.T) {
 	w, l := newLog(t)
 	lead(t, l, 1, 1)
@@ -215,6 +243,7 @@ func TestRaisingTheLogStartDropsWholeSegmentsAndKeepsTheirRegionsReadable(t *tes
 	if err := l.RaiseLogStart(12); err != nil {
 		t.Fatal(err)
 	}
+	retain(t, l, 2)
 	if l.LogStart() != 12 || l.segments[0].base != 10 || len(l.segments) != 1 {
 		t.Fatalf("log start %d, %d segments from %d", l.LogStart(), len(l.segments), l.segments[0].base)
 	}

@@ -19,6 +19,7 @@ type indexFile struct {
 	entry int    // bytes
 	data  []byte // all entries
 	dirty bool   // written since the last fsync was asked for
+	held  bool   // the file gets its entries later, all at once
 }
 
 func (x *indexFile) count() int { return len(x.data) / x.entry }
@@ -33,8 +34,19 @@ func (x *indexFile) load() (whole bool, err error) {
 // write adds to the file the entries that were appended to data from byte at.
 func (x *indexFile) write(at int) error {
 	x.dirty = true
+	if x.held {
+		return nil
+	}
 	_, err := x.file.WriteAt(x.data[at:], int64(at))
 	return err
+}
+
+// unhold writes the entries that were held back: all of an index that was made anew.
+func (x *indexFile) unhold() error {
+	if x.held = false; len(x.data) == 0 {
+		return nil
+	}
+	return x.write(0)
 }
 
 // cut keeps the first n entries.
@@ -88,6 +100,24 @@ func (x *offsetIndex) lookup(o kafka.Offset) int64 {
 	}
 	_, pos := x.at(n - 1)
 	return pos
+}
+
+// offsetFrom is the offset of the first entry at position pos or behind it.
+func (x *offsetIndex) offsetFrom(pos int64) (last kafka.Offset, ok bool) {
+	low, high := 0, x.count()
+	for low < high {
+		mid := (low + high) / 2
+		if _, at := x.at(mid); at < pos {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low == x.count() {
+		return 0, false
+	}
+	last, _ = x.at(low)
+	return last, true
 }
 
 // tail is the position of the last entry.

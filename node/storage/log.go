@@ -52,6 +52,23 @@ type Log struct {
 
 	producers producers
 
+	highWatermark kafka.Offset // as the owner told; start ≤ highWatermark ≤ end
+	lastFlush     kafka.Timestamp
+
+	cleanedUpTo kafka.Offset // the log's entry in the cleaner's checkpoint
+	cleaning    *pass        // of the cleaner, under way; nil: none
+	swap        *swap        // under way; nil: none
+	uncleanable bool         // the cleaner met damage
+
+	oldest      [][]string // names of deleted segments, the oldest first, that wait to be set aside
+	afterOldest func()     // runs when none of them waits any more, or the log failed; nil: nothing
+	aside       []string   // of files that were set aside and are not durable
+	asideBusy   bool       // a sync of such names is under way
+
+	timers    *node.Timers
+	random    func() uint64
+	onFailure func(error)
+
 	failed error
 	closed bool
 }
@@ -65,8 +82,16 @@ func (l *Log) TopicID() kafka.UUID { return l.topic }
 // Config is the configuration in force.
 func (l *Log) Config() Config { return l.cfg }
 
-// SetConfig changes the configuration for what is appended from now on.
-func (l *Log) SetConfig(c Config) { l.cfg = c }
+// SetConfig changes the configuration for what is appended from now on. A log that
+// is not compacted any more is left by the cleaner at once.
+func (l *Log) SetConfig(c Config) {
+	if l.cfg.Compacted && !c.Compacted {
+		if err := l.abortCleaning(); err != nil {
+			_ = l.failing("configure", err)
+		}
+	}
+	l.cfg = c
+}
 
 // LogStart is the first offset that may be read.
 func (l *Log) LogStart() kafka.Offset { return l.start }
@@ -77,7 +102,20 @@ func (l *Log) LogEnd() kafka.Offset { return l.end }
 // RecoveryPoint is the offset below which everything is durable: records,
 // indexes, names and epochs. It rises with completed flushes alone and falls
 // with a truncation.
-func (l *Log) RecoveryPoint() kafka.Offset { return l.recovery }
+//
+// Until a truncation is durable it is not above the base of the segment that was
+// cut. The next segment may begin where the log ends now, and a recovery that
+// walked from there on would not see that a power loss brought the old tail back
+// in front of it. Kafka does not sync a truncation, and so has that hole.
+func (l *Log) RecoveryPoint() kafka.Offset {
+	point := l.recovery
+	for _, op := range l.ops {
+		if op.cut {
+			point = min(point, op.base)
+		}
+	}
+	return point
+}
 
 // Failed is the first error of the disk. A log that failed appends nothing any
 // more, because nothing is known about what an earlier write left (KAFKA-10778).
@@ -154,11 +192,18 @@ func (l *Log) epochsSaved(err error) {
 	l.settle()
 }
 
-// fail notes the first error of the disk and ends every flush with it.
+// fail notes the first error of the disk, tells the owner, and ends every flush
+// with it.
 func (l *Log) fail(err error) {
 	if l.failed == nil {
 		l.failed = err
+		if l.onFailure != nil && !l.closed {
+			l.onFailure(err)
+		}
 	}
+	l.leavePass()
+	l.oldest = nil
+	l.leaveOldest()
 	ops := l.ops
 	l.ops, l.cuts = nil, 0
 	for _, op := range ops {
@@ -178,6 +223,13 @@ func (l *Log) failing(what string, err error) error {
 // offline is the error of an operation on a log that failed before.
 func (l *Log) offline() error { return fmt.Errorf("log %s is offline: %w", l.dir, l.failed) }
 
+// TakeOffline ends the log because its directory failed elsewhere: what is under
+// way ends with err, and nothing is appended any more.
+func (l *Log) TakeOffline(err error) {
+	l.fail(err)
+	l.Close()
+}
+
 // Close gives all handles up and forgets what is under way; it writes nothing.
 // A clean stop is Stop.
 func (l *Log) Close() {
@@ -185,7 +237,7 @@ func (l *Log) Close() {
 	l.ops = nil
 	l.epochFile.stop()
 	l.idFile.stop()
-	var err error
+	err := l.closeCleaning()
 	for _, s := range l.producers.snapshots {
 		err = errors.Join(err, s.close())
 	}
@@ -199,6 +251,9 @@ func (l *Log) Close() {
 
 // Rename moves the log's directory: to a -delete or -stray name.
 func (l *Log) Rename(dir string) error {
+	if err := l.abortCleaning(); err != nil {
+		return l.failing("rename", err)
+	}
 	if err := l.fs.Rename(l.dir, dir); err != nil {
 		return l.failing("rename", err)
 	}

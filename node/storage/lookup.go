@@ -18,13 +18,13 @@ type TimestampOffset struct {
 // is t or later; false if there is none. An error is the disk's, or comes of
 // records that no leader would have let in, and the log has failed.
 func (l *Log) FindTimestamp(t kafka.Timestamp) (TimestampOffset, bool, error) {
-	for _, s := range l.segments {
+	for _, s := range l.segments[l.floor(l.start):] {
 		if s.largest.timestamp < t {
 			continue
 		}
 		found, ok, err := l.findIn(s, t)
 		if err != nil {
-			err = l.failing("look up a timestamp in", err)
+			err = l.unreadable("look up a timestamp in", err)
 		}
 		if ok || err != nil {
 			return found, ok, err
@@ -37,7 +37,7 @@ func (l *Log) FindTimestamp(t kafka.Timestamp) (TimestampOffset, bool, error) {
 // has one.
 func (l *Log) LargestTimestamp() kafka.Timestamp {
 	largest := record.NoTimestamp
-	for _, s := range l.segments {
+	for _, s := range l.segments[l.floor(l.start):] {
 		largest = max(largest, s.largest.timestamp)
 	}
 	return largest

@@ -195,6 +195,11 @@ func (x *modelTest) RaiseLogStart(t *rapid.T) {
 	}
 	if o <= x.m.end {
 		x.m.raise(o)
+		x.l.SetHighWatermark(o)
+		if _, err := x.l.DeleteOldSegments(1000 + x.clock); err != nil {
+			t.Fatal(err)
+		}
+		x.w.drain() // a kill before brings segments back
 		base := x.l.segments[0].base
 		x.m.batches = slices.DeleteFunc(x.m.batches, func(b record.Batch) bool { return b.BaseOffset() < base })
 	}
@@ -343,8 +348,9 @@ func (x *modelTest) checkTimestamp(t *rapid.T) {
 }
 
 func TestLogBehavesAsAListOfBatches(t *testing.T) {
+	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		x := &modelTest{w: newWorld(t), sent: map[kafka.ProducerID][]record.Batch{}}
+		x := &modelTest{w: anyWorld(t, root), sent: map[kafka.ProducerID][]record.Batch{}}
 		x.l, _ = x.w.open(false, 0, 0)
 		t.Repeat(map[string]func(*rapid.T){
 			"": x.Check, "leader append": x.AppendAsLeader, "follower append": x.AppendAsFollower, "epoch": x.AssignEpoch,

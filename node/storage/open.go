@@ -8,6 +8,7 @@ import (
 	"tidemark/disk"
 	"tidemark/model/kafka"
 	"tidemark/model/record"
+	"tidemark/model/rules"
 	"tidemark/node"
 )
 
@@ -29,6 +30,19 @@ type Opening struct {
 	// log its own.
 	Inflater *record.Inflater
 	Deflater *record.Deflater
+	// Timers are the lane's: a deleted file is removed file.delete.delay.ms after it
+	// was renamed. Nil: as soon as its new name is durable.
+	Timers *node.Timers
+	// Random draws the jitter of segment.ms; nil gives none.
+	Random func() uint64
+	// OnFailure is told the log's first error of the disk, also one that is met in
+	// the background; nil if nobody is to know. The log has failed then.
+	OnFailure func(error)
+	// CleanedUpTo is the log's entry in the cleaner's checkpoint; 0 if there is
+	// none.
+	CleanedUpTo kafka.Offset
+	// Rules are the node's; the zero value is today's.
+	Rules rules.Storage
 	// Now is the wall clock, ms.
 	Now kafka.Timestamp
 	// ProducerExpirationMs is producer.id.expiration.ms: the silence after which
@@ -53,13 +67,17 @@ type Recovery struct {
 // Open opens the log in dir, which it makes if it is missing (its parent must
 // exist). An error is the disk's or names a file that Kafka would not write.
 func Open(fs disk.FS, dir string, cfg Config, o Opening) (*Log, Recovery, error) {
-	l := &Log{fs: fs, dir: dir, cfg: cfg, syncs: o.Syncs, clock: o.Now, start: o.LogStart, inflater: o.Inflater, deflater: o.Deflater}
+	l := &Log{fs: fs, dir: dir, cfg: cfg, syncs: o.Syncs, clock: o.Now, lastFlush: o.Now, start: o.LogStart,
+		inflater: o.Inflater, deflater: o.Deflater, timers: o.Timers, random: o.Random, onFailure: o.OnFailure}
 	l.producers = producers{states: map[kafka.ProducerID]*producerState{}, expiration: o.ProducerExpirationMs}
 	if l.inflater == nil {
 		l.inflater = new(record.Inflater)
 	}
 	if l.deflater == nil {
 		l.deflater = new(record.Deflater)
+	}
+	if o.Rules.Walk == nil {
+		o.Rules = rules.Current().Storage
 	}
 	l.epochFile = NewAtomicFile(fs, o.Syncs, dir+"/"+epochFileName)
 	l.idFile = NewAtomicFile(fs, o.Syncs, dir+"/"+idFileName)
@@ -86,22 +104,36 @@ func (l *Log) open(o Opening) (Recovery, error) {
 		return Recovery{}, err
 	}
 	saved := l.epochs.Entries()
-	if err := l.load(names); err != nil {
+	torn, err := l.removeDeleted(names)
+	if err == nil {
+		err = l.load(names)
+	}
+	if err != nil {
 		return Recovery{}, err
 	}
+	l.distrust(torn)
+	unknown := o.Clean && len(l.producers.snapshots) == 0
 	rec, err := l.recover(o)
 	if err != nil {
 		return Recovery{}, err
 	}
 	l.start = max(o.LogStart, l.segments[0].base)
-	if err := l.rebuildProducers(l.end, o.Clean); err != nil {
+	l.cleanedUpTo = o.CleanedUpTo
+	if err := l.rebuildProducers(l.end, unknown); err != nil {
 		return rec, err
 	}
 	l.epochs.trimEnd(l.end)
 	l.epochs.trimStart(o.LogStart)
+	if err := l.recallEpochs(); err != nil {
+		return rec, err
+	}
+	if l.swap != nil {
+		l.swap.goOn()
+	}
 	if rec.CutAt != kafka.NoOffset {
 		l.flushCut()
 	}
+	l.forgetTorn(torn)
 	l.saveID()
 	if !slices.Equal(saved, l.epochs.entries) {
 		l.saveEpochs()
@@ -112,17 +144,23 @@ func (l *Log) open(o Opening) (Recovery, error) {
 
 // load opens every segment, in order.
 func (l *Log) load(names []string) error {
+	names, err := l.resumeSwap(names)
+	if err != nil {
+		return err
+	}
 	for _, name := range names { // sorted, and so are the bases
 		base, ok := parseBase(name, logSuffix)
 		if !ok {
 			continue
 		}
 		s := newSegment(base, l.clock)
-		if err := s.open(l.fs, l.dir); err != nil {
+		s.jitter = l.drawJitter()
+		if err := l.openSegment(s, names); err != nil {
 			return err
 		}
 		l.segments = append(l.segments, s)
 	}
+	l.sortSegments()
 	if err := l.loadSnapshots(names); err != nil {
 		return err
 	}
@@ -133,7 +171,7 @@ func (l *Log) load(names []string) error {
 // removals of one segment's files.
 func (l *Log) removeOrphans(names []string) error {
 	for _, name := range names {
-		for _, suffix := range []string{indexSuffix, timeSuffix} {
+		for _, suffix := range []string{indexSuffix, timeSuffix, txnSuffix} {
 			base, ok := parseBase(name, suffix)
 			if !ok || len(l.segments) > 0 && l.segments[l.floor(base)].base == base {
 				continue
@@ -153,28 +191,44 @@ func (l *Log) removeOrphans(names []string) error {
 func (s *segment) open(fs disk.FS, dir string) error {
 	path := segmentPath(dir, s.base)
 	var err error
-	if s.log, err = fs.Open(path + logSuffix); err != nil {
+	if s.log, err = fs.Open(path + logSuffix + s.suffix); err != nil {
 		return err
 	}
 	if s.size, err = s.log.Size(); err != nil {
 		return err
 	}
-	offsets, err := s.index.openFile(fs, path+indexSuffix)
+	offsets, err := s.index.openFile(fs, path+indexSuffix+s.suffix)
 	if err != nil {
 		return err
 	}
-	times, err := s.times.openFile(fs, path+timeSuffix)
+	times, err := s.times.openFile(fs, path+timeSuffix+s.suffix)
 	if err != nil {
 		return err
 	}
-	switch {
-	case offsets != sound || times == corrupt:
-		s.unusable = true
-	default:
-		s.unusable = s.index.tail() > s.size || s.times.count() > 0 && s.times.last().timestamp < s.times.at(0).timestamp
-	}
+	s.unusable = offsets != sound || times == corrupt
+	s.doubtful = s.index.tail() > s.size || s.times.count() > 0 && s.times.last().timestamp < s.times.at(0).timestamp
 	s.largest = s.times.last()
 	return nil
+}
+
+// openSegment opens all files of a segment, which are among the names.
+func (l *Log) openSegment(s *segment, names []string) error {
+	if err := s.open(l.fs, l.dir); err != nil {
+		return err
+	}
+	return l.openTxnIndex(s, names)
+}
+
+// openTxnIndex opens a segment's index of aborted transactions, if it has one: a
+// missing one cannot be told from none.
+func (l *Log) openTxnIndex(s *segment, names []string) error {
+	path := segmentPath(l.dir, s.base) + txnSuffix + s.suffix
+	if _, found := slices.BinarySearch(names, path[len(l.dir)+1:]); !found {
+		return nil
+	}
+	sound, err := s.txns.open(l.fs, path, s.base)
+	s.unusable = s.unusable || !sound
+	return err
 }
 
 // condition is how an index file was found.

@@ -66,6 +66,19 @@ func (l *Log) dropSnapshot(o kafka.Offset) error {
 	return errors.Join(s.close(), l.fs.Remove(l.snapshotPath(o)))
 }
 
+// retireSnapshot is dropSnapshot for the snapshot of a segment that is deleted: it
+// waits for its removal as the segment's files do.
+func (l *Log) retireSnapshot(o kafka.Offset) error {
+	i, ok := l.findSnapshot(o)
+	if !ok {
+		return nil
+	}
+	s := l.producers.snapshots[i]
+	l.producers.snapshots = slices.Delete(l.producers.snapshots, i, i+1)
+	l.dirDirty = true
+	return errors.Join(s.close(), l.setAside(fileName(o, snapshotSuffix)))
+}
+
 // dropSnapshots unlinks the snapshots that unwanted tells.
 func (l *Log) dropSnapshots(unwanted func(o kafka.Offset) bool) error {
 	for _, s := range slices.Clone(l.producers.snapshots) {

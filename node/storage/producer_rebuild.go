@@ -14,12 +14,12 @@ import (
 // below upTo, the log end or the base of a segment: from the newest snapshot
 // that is whole, and from the batches behind it.
 //
-// After a clean stop without any snapshot Kafka takes the log for one of an old
-// release and believes that it has no producers, which it writes down: the loss
-// of the files lets the retry of a batch in once more (story P2).
-func (l *Log) rebuildProducers(upTo kafka.Offset, clean bool) error {
+// unknown tells that a clean stop left no snapshot. Kafka then takes the log for one
+// of an old release and believes that it has no producers, which it writes down: the
+// loss of the files lets the retry of a batch in once more (story P2).
+func (l *Log) rebuildProducers(upTo kafka.Offset, unknown bool) error {
 	p := &l.producers
-	if clean && len(p.snapshots) == 0 {
+	if unknown {
 		for _, s := range l.segments[max(0, len(l.segments)-2):] {
 			p.end = s.base
 			if err := l.takeSnapshot(); err != nil {
@@ -45,6 +45,13 @@ func (l *Log) rebuildProducers(upTo kafka.Offset, clean bool) error {
 
 // reloadProducers drops the snapshots that are of no use below upTo, and starts
 // from the newest of the others unless what is known is of upTo already.
+//
+// A snapshot tells of open transactions, not of decided ones whose marker is not
+// replicated yet. Such a one below the snapshot is forgotten here and does not hold
+// the last stable offset back any more, as in Kafka: ProducerStateManager's
+// truncateAndReload clears the unreplicated transactions too and takes upTo to be at
+// or below the high watermark. Who reads the committed sees no record at or above
+// the high watermark all the same.
 func (l *Log) reloadProducers(upTo kafka.Offset) error {
 	p := &l.producers
 	if err := l.dropSnapshots(func(o kafka.Offset) bool { return o > upTo || o <= l.start }); err != nil {
@@ -54,14 +61,14 @@ func (l *Log) reloadProducers(upTo kafka.Offset) error {
 		l.raiseProducers()
 		return nil
 	}
-	clear(p.states)
+	p.forget()
 	for n := len(p.snapshots); n > 0; n = len(p.snapshots) {
 		newest := p.snapshots[n-1].offset
 		states, err := l.readSnapshot(newest)
 		if err == nil {
 			for _, s := range states {
 				if !p.expired(s, l.clock) {
-					p.states[s.id] = s
+					p.load(s)
 				}
 			}
 			p.saved, p.end = newest, newest
@@ -90,6 +97,7 @@ func (l *Log) readSnapshot(o kafka.Offset) ([]*producerState, error) {
 // with it stay known until they expire (KIP-360).
 func (l *Log) raiseProducers() {
 	p := &l.producers
+	p.txns.replicated(l.start)
 	p.end = max(p.end, l.start)
 	p.saved = l.start
 	if n := len(p.snapshots); n > 0 {
@@ -129,16 +137,31 @@ func (l *Log) scanSegment(s *segment, from kafka.Offset) error {
 			return err
 		}
 		if header.NextOffset() > from {
-			l.producers.note(header)
+			if err := l.replay(header, size); err != nil {
+				return err
+			}
 		}
 		l.walk.skip(size)
 	}
 }
 
+// replay takes the next batch of the walk into account; a control batch is read
+// as a whole.
+func (l *Log) replay(header record.Batch, size int) error {
+	if header.IsControl() {
+		var err error
+		if header, err = l.walk.batch(size); err != nil {
+			return err
+		}
+	}
+	l.producers.replay(header)
+	return nil
+}
+
 // truncateProducersFully forgets every producer: the log begins anew at its end.
 func (l *Log) truncateProducersFully() error {
 	p := &l.producers
-	clear(p.states)
+	p.forget()
 	p.saved, p.end = 0, l.end
 	return l.dropSnapshots(func(kafka.Offset) bool { return true })
 }

@@ -107,6 +107,7 @@ func TestSnapshotsAreTakenAtRollAndStopAndGoWithTheirSegment(t *testing.T) {
 	if err := l.RaiseLogStart(11); err != nil {
 		t.Fatal(err)
 	}
+	retain(t, l, 2)
 	if diff := cmp.Diff([]kafka.Offset{10, 13}, snapshots(t, w)); diff != "" {
 		t.Fatalf("after the first two segments went (-want +got):\n%s", diff)
 	}

@@ -42,8 +42,7 @@ type producerState struct {
 	// timestamp is that of the last batch or transaction marker, ms.
 	timestamp kafka.Timestamp
 	// coordinatorEpoch is the one in the last marker, openTransaction the first
-	// offset of a transaction without one, NoOffset for none. They come out of
-	// snapshots alone, as no transaction is written here.
+	// offset of a transaction without one, NoOffset for none.
 	coordinatorEpoch int32
 	openTransaction  kafka.Offset
 }
@@ -94,13 +93,18 @@ func (s *producerState) check(b record.Batch) kafka.ErrorCode {
 	return kafka.None
 }
 
-// add remembers an appended batch; another epoch than before makes the log
-// forget the batches of that one, also where replication brings a lower one.
-// Of b the header is enough.
-func (s *producerState) add(b record.Batch) {
-	if b.ProducerEpoch() != s.epoch {
-		s.epoch, s.n = b.ProducerEpoch(), 0
+// setEpoch notes the epoch of a batch or marker; another one than before makes
+// the log forget the batches of that one, also where replication brings a lower
+// one.
+func (s *producerState) setEpoch(e kafka.ProducerEpoch) {
+	if e != s.epoch {
+		s.epoch, s.n = e, 0
 	}
+}
+
+// add remembers an appended batch, of which the header is enough.
+func (s *producerState) add(b record.Batch) {
+	s.setEpoch(b.ProducerEpoch())
 	if s.n == rememberedBatches {
 		copy(s.batches[:], s.batches[1:])
 		s.n--
@@ -127,6 +131,7 @@ type producers struct {
 	snapshots []*snapshotFile
 	// expiration is producer.id.expiration.ms; 0 is never.
 	expiration int64
+	txns       transactions
 }
 
 // find looks for the batch in the log that b is a retry of.
@@ -145,20 +150,70 @@ func (p *producers) check(b record.Batch) kafka.ErrorCode {
 	return kafka.None
 }
 
-// note takes an appended batch into account, of which the header is enough.
-// Control batches, which no idempotent producer writes, change nothing.
-func (p *producers) note(b record.Batch) {
+// note takes an appended batch into account, of which the header is enough unless
+// it is a control batch. A marker may decide a transaction: the caller brings it
+// into the index, if it is aborted, and then into txns.
+func (p *producers) note(b record.Batch) (decided transaction, aborted, ok bool) {
 	p.end = b.NextOffset()
 	id := b.ProducerID()
-	if id == kafka.NoProducerID || b.IsControl() {
-		return
+	switch {
+	case id == kafka.NoProducerID:
+		return transaction{}, false, false
+	case b.IsControl():
+		return p.noteMarker(b)
 	}
+	s := p.state(id)
+	s.add(b)
+	if b.IsTransactional() && s.openTransaction == kafka.NoOffset {
+		s.openTransaction = b.BaseOffset()
+		p.txns.begin(id, s.openTransaction)
+	}
+	return transaction{}, false, false
+}
+
+// noteMarker takes a transaction marker into account; a control batch that is
+// none changes nothing. One without an open transaction decides none.
+func (p *producers) noteMarker(b record.Batch) (decided transaction, aborted, ok bool) {
+	m, found, err := record.ParseEndTransaction(b)
+	if err != nil || !found {
+		return transaction{}, false, false
+	}
+	s := p.state(b.ProducerID())
+	decided = transaction{s.id, s.openTransaction, b.BaseOffset()}
+	s.setEpoch(b.ProducerEpoch())
+	s.coordinatorEpoch, s.timestamp, s.openTransaction = m.CoordinatorEpoch, b.MaxTimestamp(), kafka.NoOffset
+	return decided, m.Type == record.Abort, decided.first != kafka.NoOffset
+}
+
+// state is what is known of a producer, who from now on is known.
+func (p *producers) state(id kafka.ProducerID) *producerState {
 	s := p.states[id]
 	if s == nil {
 		s = newProducerState(id)
 		p.states[id] = s
 	}
-	s.add(b)
+	return s
+}
+
+// replay is note for a batch that its segment's index tells of already.
+func (p *producers) replay(b record.Batch) {
+	if t, _, ok := p.note(b); ok {
+		p.txns.end(t)
+	}
+}
+
+// load makes a state that a snapshot holds part of what is known.
+func (p *producers) load(s *producerState) {
+	p.states[s.id] = s
+	if s.openTransaction != kafka.NoOffset {
+		p.txns.begin(s.id, s.openTransaction)
+	}
+}
+
+// forget drops all that is known.
+func (p *producers) forget() {
+	clear(p.states)
+	p.txns.clear()
 }
 
 // expired tells whether a producer was silent for so long that it is forgotten.
@@ -180,6 +235,24 @@ func (p *producers) sorted() []*producerState {
 		return 1
 	})
 	return all
+}
+
+// noteBatch takes a batch that was appended to segment s, or found there by
+// recovery, into account: its producer, its transaction and, at an abort, the
+// index of aborted transactions, which comes before the transaction counts as
+// decided.
+func (l *Log) noteBatch(s *segment, b record.Batch) error {
+	t, aborted, ok := l.producers.note(b)
+	if !ok {
+		return nil
+	}
+	if aborted {
+		if err := l.indexAborted(s, t); err != nil {
+			return err
+		}
+	}
+	l.producers.txns.end(t)
+	return nil
 }
 
 // ExpireProducers forgets the producers whose last batch is older than

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -27,7 +28,8 @@ type Slice struct {
 // segment alone, up to the batch that holds upTo, at most maxBytes; with
 // minOneBatch the whole first batch at least. from = LogEnd or from ≥ upTo gives
 // an empty slice. ErrOffsetOutOfRange if from is not in [LogStart, LogEnd];
-// else an error of the disk, and the log has failed.
+// record.ErrCorrupt if no batch lies where one should; else an error of the disk,
+// and the log has failed.
 func (l *Log) Read(from, upTo kafka.Offset, maxBytes int, minOneBatch bool) (Slice, error) {
 	empty := Slice{First: from}
 	if from < l.start || from > l.end {
@@ -38,11 +40,11 @@ func (l *Log) Read(from, upTo kafka.Offset, maxBytes int, minOneBatch bool) (Sli
 	}
 	s, p, err := l.locate(from)
 	if err != nil {
-		return empty, l.failing("read", err)
+		return empty, l.unreadable("read", err)
 	}
 	limit, err := l.limit(s, upTo)
 	if err != nil {
-		return empty, l.failing("read", err)
+		return empty, l.unreadable("read", err)
 	}
 	n := maxBytes
 	if minOneBatch {
@@ -54,6 +56,18 @@ func (l *Log) Read(from, upTo kafka.Offset, maxBytes int, minOneBatch bool) (Sli
 		return empty, nil
 	}
 	return Slice{Region: s.log.Region(p.pos, n), First: p.base, Bytes: n, FirstBatchOversize: oversize}, nil
+}
+
+// unreadable is failing for a read: bytes that are no batch say nothing of the
+// disk's health, and the log goes on with what it has.
+func (l *Log) unreadable(what string, err error) error {
+	switch {
+	case errors.Is(err, record.ErrCorrupt):
+		return fmt.Errorf("%s %s: %w", what, l.dir, err)
+	case errors.Is(err, record.ErrTruncated), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s %s: %w: %w", what, l.dir, record.ErrCorrupt, err)
+	}
+	return l.failing(what, err)
 }
 
 // locate finds the first batch that ends at or after o; at the log's end it is
@@ -102,7 +116,7 @@ func (l *Log) ReadBatches(from kafka.Offset, maxBytes int) ([]byte, error) {
 	err = slice.Region.Read(buf)
 	slice.Region.Release()
 	if err != nil {
-		return nil, l.failing("read", err)
+		return nil, l.unreadable("read", err)
 	}
 	whole := 0
 	for whole < len(buf) {
@@ -113,7 +127,7 @@ func (l *Log) ReadBatches(from kafka.Offset, maxBytes int) ([]byte, error) {
 		whole += len(b)
 	}
 	if whole == 0 {
-		return nil, l.failing("read", io.ErrUnexpectedEOF)
+		return nil, l.unreadable("read", io.ErrUnexpectedEOF)
 	}
 	return buf[:whole], nil
 }

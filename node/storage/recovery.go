@@ -8,34 +8,43 @@ import (
 
 	"tidemark/model/kafka"
 	"tidemark/model/record"
+	"tidemark/model/rules"
 )
 
 // recoverer walks the segments of a log that is opened.
 type recoverer struct {
 	*Log
-	rec   Recovery
-	next  kafka.Offset      // after the last batch walked
-	epoch kafka.LeaderEpoch // of the last batch walked
+	reindex bool     // the indexes of what is walked are made anew
+	walked  *segment // the last one that was walked, nil for none
+	trusted bool     // what is walked is below the recovery point, and its epochs are known
+	rec     Recovery
+	next    kafka.Offset      // after the last batch walked
+	epoch   kafka.LeaderEpoch // of the last batch walked
 }
 
 // recover brings the opened segments into a state from which the log can go on:
 // after a clean stop by trusting them, else by walking every batch from the
-// segment that holds the recovery point on. What lies before was flushed.
+// segment that holds the recovery point on. What lies before was flushed, or is
+// below the log start, where nobody reads and retention is at work.
 func (l *Log) recover(o Opening) (Recovery, error) {
-	r := &recoverer{Log: l, rec: Recovery{Clean: true, CutAt: kafka.NoOffset}, epoch: kafka.NoEpoch}
+	r := &recoverer{Log: l, reindex: o.Rules.RebuildIndexes, rec: Recovery{Clean: true, CutAt: kafka.NoOffset}, epoch: kafka.NoEpoch}
 	from := len(l.segments)
-	if !o.Clean && from > 0 {
-		from = l.floor(o.RecoveryPoint)
+	first := l.floor(o.LogStart)
+	point, walk := o.Rules.Walk(rules.LogFound{Clean: o.Clean, RecoveryPoint: o.RecoveryPoint, LogStart: o.LogStart})
+	if walk && from > 0 {
+		from = l.floor(point)
 		l.dirDirty, l.parentDirty = true, true // names may be in the cache alone
 	}
-	for i := 0; i < len(l.segments); i++ {
-		if i < from && !l.segments[i].unusable {
+	for i := first; i < len(l.segments); i++ {
+		if s := l.segments[i]; i < from && !s.unusable && !s.doubtful {
 			continue
 		}
+		r.trusted = i < from
 		if err := r.walkSegment(i, i > from); err != nil {
 			return r.rec, err
 		}
 	}
+	l.walk.release()
 	if err := r.findEnd(o); err != nil {
 		return r.rec, err
 	}
@@ -43,6 +52,7 @@ func (l *Log) recover(o Opening) (Recovery, error) {
 	if r.rec.Clean {
 		l.recovery = l.end
 	}
+	r.rec.Clean = r.rec.Clean && o.Clean
 	return r.rec, nil
 }
 
@@ -51,7 +61,7 @@ func (l *Log) recover(o Opening) (Recovery, error) {
 // then it must end where this one begins, else a segment between them is lost.
 func (r *recoverer) walkSegment(i int, joined bool) error {
 	s := r.segments[i]
-	r.rec.Clean = false
+	r.rec.Clean, r.walked = false, s
 	if joined && s.base != r.next {
 		r.noteCut(s, 0, fmt.Sprintf("offsets %d to %d are missing before it", r.next, s.base-1))
 		return r.dropFrom(i)
@@ -70,13 +80,17 @@ func (r *recoverer) walkSegment(i int, joined bool) error {
 	return r.dropFrom(i + 1)
 }
 
-// rebuild walks a segment from its start: it makes both indexes anew, adds
-// epochs to the cache and batches to their producers, and cuts the file at the first batch that no writer left
-// there, which it returns as damage.
+// rebuild walks a segment from its start: it makes its indexes anew, adds epochs
+// to the cache and batches to their producers, and cuts the file at the first
+// batch that no writer left there, which it returns as damage.
 func (r *recoverer) rebuild(s *segment) (damage, err error) {
 	w := &r.walk
-	w.reset(s.log, 0, s.size)
-	if err := s.empty(); err != nil {
+	w.scan(s.log, s.size)
+	interval, reindex := r.cfg.IndexIntervalBytes, r.reindex || s.unusable
+	if !reindex {
+		interval = math.MaxInt32 // the indexes say what they say
+	}
+	if err := s.empty(reindex); err != nil {
 		return nil, err
 	}
 	for r.next = s.base; ; {
@@ -90,11 +104,13 @@ func (r *recoverer) rebuild(s *segment) (damage, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.note(b, len(b), r.cfg.IndexIntervalBytes); err != nil {
+		if err := s.note(b, len(b), interval); err != nil {
 			return nil, err
 		}
 		r.noteEpoch(b)
-		r.producers.note(b)
+		if err := r.noteBatch(s, b); err != nil {
+			return nil, err
+		}
 		r.next = b.NextOffset()
 	}
 	if damage != nil {
@@ -102,7 +118,10 @@ func (r *recoverer) rebuild(s *segment) (damage, err error) {
 			return nil, err
 		}
 	}
-	return damage, s.seal()
+	if !reindex {
+		return damage, nil
+	}
+	return damage, errors.Join(s.seal(), s.index.unhold(), s.times.unhold())
 }
 
 // judge tells what is wrong with the next batch of segment s. Besides torn and
@@ -123,10 +142,14 @@ func (r *recoverer) judge(s *segment, b record.Batch, err error) error {
 }
 
 // noteEpoch corrects the cache by a batch: what is walked may be newer than the
-// epoch file, or older after a truncation that the file did not see.
+// epoch file, or older after a truncation that the file did not see. A segment that
+// is walked for its indexes alone says nothing new, and its epochs are not the last.
 func (r *recoverer) noteEpoch(b record.Batch) {
 	e := b.LeaderEpoch()
 	r.epoch = max(r.epoch, e)
+	if r.trusted {
+		return
+	}
 	if known, ok := r.epochs.EpochAt(b.LastOffset()); ok && known == e {
 		return
 	}
@@ -145,11 +168,7 @@ func (r *recoverer) noteCut(s *segment, pos int64, reason string) {
 // starts, or has no segment, is begun anew at its start.
 func (r *recoverer) findEnd(o Opening) error {
 	if n := len(r.segments); n > 0 {
-		end, err := r.segments[n-1].readTail(&r.walk)
-		if errors.Is(err, record.ErrTruncated) || errors.Is(err, record.ErrCorrupt) {
-			err = r.walkSegment(n-1, false) // not so clean after all
-			end = r.next
-		}
+		end, err := r.tail(r.segments[n-1])
 		if err != nil {
 			return err
 		}
@@ -167,11 +186,33 @@ func (r *recoverer) findEnd(o Opening) error {
 	return r.startSegment(o.LogStart)
 }
 
+// tail is the offset after the last whole batch of a segment that was walked, or
+// is believed.
+// Bytes behind it that are less than a batch stay, and appends go behind them, as
+// in Kafka; where no batch can begin at all, the directory is refused.
+func (r *recoverer) tail(s *segment) (kafka.Offset, error) {
+	if s == r.walked {
+		return r.next, nil
+	}
+	end, err := s.readTail(&r.walk)
+	switch {
+	case errors.Is(err, record.ErrTruncated):
+		return end, nil
+	case errors.Is(err, record.ErrCorrupt):
+		return 0, fmt.Errorf("%s, byte %d, is not recovered because the stop before was clean: %w", segmentPath(r.dir, s.base)+logSuffix, r.walk.pos, err)
+	}
+	return end, err
+}
+
 // empty makes the segment's account that of an empty file, before its batches
-// are noted again.
-func (s *segment) empty() error {
+// are noted again; its indexes too if they are made anew.
+func (s *segment) empty(reindex bool) error {
 	s.size, s.sinceEntry = 0, 0
 	s.first, s.largest = record.NoTimestamp, timePoint{record.NoTimestamp, s.base}
-	s.dirty, s.unusable = true, false
-	return errors.Join(s.index.reset(), s.times.reset())
+	s.dirty, s.unusable, s.doubtful = true, false, false
+	if !reindex {
+		return s.txns.reset() // which the walk fills by what batches say
+	}
+	s.index.held, s.times.held = true, true
+	return errors.Join(s.index.reset(), s.times.reset(), s.txns.reset())
 }

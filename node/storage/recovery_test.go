@@ -57,6 +57,13 @@ func write(b []byte, at int64) func(disk.File) error {
 }
 
 // shorten cuts n bytes off a file.
+func replaceBy(content []byte) func(disk.File) error {
+	return func(f disk.File) error {
+		_, err := f.WriteAt(content, 0)
+		return errors.Join(err, f.Truncate(int64(len(content))))
+	}
+}
+
 func shorten(n int64) func(disk.File) error {
 	return func(f disk.File) error {
 		size, err := f.Size()
@@ -203,7 +210,7 @@ func TestAMalformedEpochFileIsAnError(t *testing.T) {
 func TestADirectoryBelongsToOneTopicID(t *testing.T) {
 	w, l := newLog(t)
 	stop(t, w, l)
-	if got, err := ReadFile(w.fs, dir+"/partition.metadata"); err != nil || string(got) != "version: 0\ntopic_id: "+topicID.String()+"\n" {
+	if got, err := ReadFile(w.fs, dir+"/partition.metadata"); err != nil || string(got) != "version: 0\ntopic_id: "+topicID.String() {
 		t.Fatalf("file %q, %v", got, err)
 	}
 	other := kafka.UUID{9}
@@ -246,4 +253,26 @@ func TestATornTopicIDIsNone(t *testing.T) {
 	if _, _, err := ReadTopicID(w.fs, dir); !errors.Is(err, ErrMalformed) {
 		t.Fatalf("another version: %v", err)
 	}
+}
+
+func TestNothingBelowTheLogStartIsRecovered(t *testing.T) {
+	w, l := newLog(t)
+	lead(t, l, 1, 14)
+	w.kill()
+	w.edit(segmentPath(dir, 0)+logSuffix, shorten(30))
+	if err := w.fs.Remove(segmentPath(dir, 5) + logSuffix); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.fs.Remove(segmentPath(dir, 0) + indexSuffix); err != nil {
+		t.Fatal(err)
+	}
+	l, rec := w.open(false, 0, 11)
+	if rec.CutAt != kafka.NoOffset || l.LogStart() != 11 || l.LogEnd() != 14 {
+		t.Fatalf("%+v, log %d to %d", rec, l.LogStart(), l.LogEnd())
+	}
+	if _, ok, err := l.FindTimestamp(0); !ok || err != nil {
+		t.Fatal("a look-up by time reads below the log start", err)
+	}
+	retain(t, l, 1)
+	audit(t, l)
 }

@@ -26,18 +26,23 @@ const baseDigits = 20
 // segment is a stretch of the log in a file of its own, with its indexes. The
 // last segment of a log is the active one, to which it appends.
 type segment struct {
-	base  kafka.Offset
-	log   disk.File
-	size  int64 // of the log file, bytes
-	index offsetIndex
-	times timeIndex
+	base kafka.Offset
+	// suffix is that of the files while the segment is being swapped in.
+	suffix string
+	log    disk.File
+	size   int64 // of the log file, bytes
+	index  offsetIndex
+	times  timeIndex
+	txns   txnIndex
 
 	sinceEntry int64           // bytes appended since the last index entry
 	created    kafka.Timestamp // or opened, or emptied; ms
+	jitter     int64           // ms by which it is rolled earlier
 	first      kafka.Timestamp // max timestamp of the first batch; NoTimestamp if unknown
 	largest    timePoint       // of all batches
 	dirty      bool            // log file written since its last fsync was asked for
-	unusable   bool            // found with an index that is missing or cannot be right
+	unusable   bool            // found with an index that is missing or no index
+	doubtful   bool            // found with an index that cannot be right
 }
 
 // segmentPath is the path of a segment's file without its suffix.
@@ -60,6 +65,7 @@ func newSegment(base kafka.Offset, now kafka.Timestamp) *segment {
 	s := &segment{base: base, created: now, first: record.NoTimestamp, largest: timePoint{record.NoTimestamp, base}}
 	s.index = offsetIndex{indexFile{entry: offsetEntrySize}, base}
 	s.times = timeIndex{indexFile{entry: timeEntrySize}, base}
+	s.txns = newTxnIndex()
 	return s
 }
 
@@ -156,7 +162,7 @@ func (s *segment) truncateTo(w *walker, o kafka.Offset, now kafka.Timestamp) (en
 		return 0, err
 	}
 	if found {
-		if err := errors.Join(s.index.truncateTo(o), s.times.truncateTo(o), s.cutLog(p.pos)); err != nil {
+		if err := errors.Join(s.index.truncateTo(o), s.times.truncateTo(o), s.txns.truncateTo(o), s.cutLog(p.pos)); err != nil {
 			return 0, err
 		}
 		s.sinceEntry = 0
@@ -216,18 +222,11 @@ func (s *segment) readFirst(w *walker) error {
 func (s *segment) seal() error { return s.times.add(s.largest) }
 
 // unsynced tells that a file was written since its last fsync was asked for.
-func (s *segment) unsynced() bool { return s.dirty || s.index.dirty || s.times.dirty }
+func (s *segment) unsynced() bool {
+	return s.dirty || s.index.dirty || s.times.dirty || s.txns.dirty
+}
 
 // close gives the handles up.
 func (s *segment) close() error {
-	return errors.Join(s.log.Close(), s.index.file.Close(), s.times.file.Close())
-}
-
-// remove unlinks the files of a segment that is closed, the log first: what a
-// crash may leave are indexes without a log, which the next start removes.
-// Kafka renames the files to .deleted and unlinks them a minute later; here an
-// open region keeps its bytes.
-func (s *segment) remove(fs disk.FS, dir string) error {
-	path := segmentPath(dir, s.base)
-	return errors.Join(fs.Remove(path+logSuffix), fs.Remove(path+indexSuffix), fs.Remove(path+timeSuffix))
+	return errors.Join(s.log.Close(), s.index.file.Close(), s.times.file.Close(), s.txns.close())
 }

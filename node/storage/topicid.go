@@ -12,9 +12,10 @@ import (
 // idFileName is the file that ties a replica directory to its topic id.
 const idFileName = "partition.metadata"
 
-// idContent is the file's content: Kafka's, version 0.
+// idContent is the file's content: Kafka's, version 0, without a newline at its
+// end.
 func idContent(id kafka.UUID) []byte {
-	return []byte("version: 0\ntopic_id: " + id.String() + "\n")
+	return []byte("version: 0\ntopic_id: " + id.String())
 }
 
 func parseID(content []byte) (kafka.UUID, error) {

@@ -31,9 +31,11 @@ func (l *Log) TruncateTo(o kafka.Offset) error {
 	}
 	l.lowerRecovery(l.end)
 	l.start = min(l.start, l.end)
+	l.cleanedUpTo = min(l.cleanedUpTo, l.active().base)
 	if err := l.rebuildProducers(l.end, false); err != nil {
 		return l.failing("truncate", err)
 	}
+	l.SetHighWatermark(l.highWatermark) // after the transactions were read again (KAFKA-12153)
 	l.flushCut()
 	l.trimEpochs(l.end)
 	return nil
@@ -63,14 +65,10 @@ func (l *Log) dropFrom(i int) error {
 	return nil
 }
 
-// drop closes and unlinks a segment, and the producer snapshot that was taken
-// where it begins.
+// drop deletes a segment, and the producer snapshot that was taken where it
+// begins.
 func (l *Log) drop(s *segment) error {
-	l.dirDirty = true
-	if err := s.close(); err != nil {
-		return err
-	}
-	return errors.Join(s.remove(l.fs, l.dir), l.dropSnapshot(s.base))
+	return errors.Join(l.abortCleaning(), l.retire(s), l.retireSnapshot(s.base))
 }
 
 // TruncateFullyAndStartAt drops every record and epoch; the log then starts and
@@ -80,14 +78,15 @@ func (l *Log) TruncateFullyAndStartAt(o kafka.Offset) error {
 		return l.offline()
 	}
 	l.recent = recentPlaces{}
-	err := l.dropFrom(0)
+	err := errors.Join(l.dropFrom(0), l.hurryOldest())
 	if err == nil {
 		err = l.startSegment(o)
 	}
 	if err != nil {
 		return l.failing("truncate", err)
 	}
-	l.start, l.end = o, o
+	l.start, l.end, l.highWatermark = o, o, o
+	l.cleanedUpTo = min(l.cleanedUpTo, o)
 	if err := l.truncateProducersFully(); err != nil {
 		return l.failing("truncate", err)
 	}
@@ -99,10 +98,11 @@ func (l *Log) TruncateFullyAndStartAt(o kafka.Offset) error {
 	return nil
 }
 
-// RaiseLogStart moves the log start up to o: after DeleteRecords, or as the
-// leader's moved. Segments that lie below as a whole are dropped, the oldest
-// first. Nothing happens if the log starts there already; ErrOffsetOutOfRange if
-// o is above the log end.
+// RaiseLogStart moves the log start up to o: after DeleteRecords, by retention, or
+// as the leader's moved. Segments that lie below as a whole go with the next
+// DeleteOldSegments. What is below needs no recovery, so the recovery point is not
+// below either, nor the high watermark. Nothing happens if the log starts there
+// already; ErrOffsetOutOfRange if o is above the log end.
 func (l *Log) RaiseLogStart(o kafka.Offset) error {
 	switch {
 	case l.failed != nil:
@@ -113,20 +113,18 @@ func (l *Log) RaiseLogStart(o kafka.Offset) error {
 		return nil
 	}
 	l.start = o
+	l.recovery = max(l.recovery, o)
+	l.SetHighWatermark(l.highWatermark)
 	if l.epochs.trimStart(o) {
 		l.saveEpochs()
-	}
-	l.recent = recentPlaces{}
-	for len(l.segments) > 1 && l.segments[1].base <= o {
-		s := l.segments[0]
-		l.segments = l.segments[1:]
-		if err := l.drop(s); err != nil {
-			return l.failing("drop old segments of", err)
-		}
 	}
 	l.raiseProducers()
 	return nil
 }
+
+// StartUnnamed tells that the log start needs a line in the log directory's
+// log-start-offset-checkpoint: no segment's name tells it.
+func (l *Log) StartUnnamed() bool { return l.start > l.segments[0].base }
 
 func (l *Log) trimEpochs(end kafka.Offset) {
 	if l.epochs.trimEnd(end) {

@@ -50,7 +50,7 @@ func (l *Log) validate(b record.Batch, now kafka.Timestamp) (v validated, code k
 	index := int32(0)
 	for it.ResetWith(l.inflater, b); it.Next(); index++ {
 		r := it.Record()
-		c, why := l.validateRecord(b, r, now)
+		c, why := l.validateRecord(b, r.Key == nil, r.Timestamp, now)
 		if c != kafka.None {
 			v.invalid = append(v.invalid, RecordError{index, why})
 		}
@@ -89,15 +89,15 @@ func (l *Log) rebuilt(b record.Batch) record.Batch {
 // validateRecord checks one record: a key where the topic is compacted, then
 // its timestamp. A producer must not mark its batch as stamped by the broker;
 // on a CreateTime topic Kafka sees that only where the range is not checked.
-func (l *Log) validateRecord(b record.Batch, r record.Record, now kafka.Timestamp) (kafka.ErrorCode, string) {
-	if l.cfg.Compacted && r.Key == nil {
+func (l *Log) validateRecord(b record.Batch, keyless bool, stamp, now kafka.Timestamp) (kafka.ErrorCode, string) {
+	if l.cfg.Compacted && keyless {
 		return kafka.InvalidRecord, "a record of a compacted topic needs a key"
 	}
-	if l.cfg.TimestampType == record.CreateTime && r.Timestamp != record.NoTimestamp {
-		before := int64(now - r.Timestamp)
+	if l.cfg.TimestampType == record.CreateTime && stamp != record.NoTimestamp {
+		before := int64(now - stamp)
 		if before > l.cfg.TimestampBeforeMaxMs || before < -l.cfg.TimestampAfterMaxMs {
 			return kafka.InvalidTimestamp, fmt.Sprintf("timestamp %d is more than %d ms before or %d ms after the leader's clock, %d",
-				r.Timestamp, l.cfg.TimestampBeforeMaxMs, l.cfg.TimestampAfterMaxMs, now)
+				stamp, l.cfg.TimestampBeforeMaxMs, l.cfg.TimestampAfterMaxMs, now)
 		}
 	} else if b.TimestampType() == record.LogAppendTime {
 		return kafka.InvalidTimestamp, "a producer's batch must have timestamp type CreateTime"

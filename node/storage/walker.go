@@ -8,9 +8,13 @@ import (
 	"tidemark/model/record"
 )
 
-// walkChunk is how many bytes a walker reads at a time: as many as the default
-// index interval, so that a look-up reads about once.
-const walkChunk = 4096
+// How many bytes a walker reads at a time. A look-up begins at an index entry, and
+// what it looks for begins within the default index interval from there: it reads
+// once. A scan reads as much as the processor's caches keep until it is checked.
+const (
+	walkChunk = 4096 + record.Overhead
+	scanChunk = 256 << 10
+)
 
 // walker walks the batches of a segment file. It keeps its buffer, and what it
 // returns aliases it: one batch at a time.
@@ -19,13 +23,27 @@ type walker struct {
 	pos  int64 // of the next batch, bytes
 	end  int64 // of the bytes to walk
 
-	buf []byte // bytes of the file from position at
-	at  int64
+	buf   []byte // bytes of the file from position at
+	at    int64
+	chunk int // bytes
 }
 
 // reset makes the walker start at pos; it ends at end.
 func (w *walker) reset(file disk.File, pos, end int64) {
-	*w = walker{file: file, pos: pos, end: end, buf: w.buf[:0]}
+	*w = walker{file: file, pos: pos, end: end, buf: w.buf[:0], chunk: walkChunk}
+}
+
+// scan is reset for a walk over everything; release then gives its memory back.
+func (w *walker) scan(file disk.File, end int64) {
+	w.reset(file, 0, end)
+	w.chunk = scanChunk
+}
+
+// release gives a large buffer up: there are as many walkers as logs.
+func (w *walker) release() {
+	if cap(w.buf) > walkChunk {
+		w.buf = nil
+	}
 }
 
 // head returns the header of the next batch and the size of the whole. io.EOF
@@ -92,7 +110,7 @@ func (w *walker) window(n int) ([]byte, error) {
 
 // load reads a chunk at pos, at least n bytes of it.
 func (w *walker) load(n int) error {
-	want := int(min(int64(max(n, walkChunk)), w.end-w.pos))
+	want := int(min(int64(max(n, w.chunk)), w.end-w.pos))
 	if cap(w.buf) < want {
 		w.buf = make([]byte, want)
 	}

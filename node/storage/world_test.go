@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"tidemark/disk"
 	"tidemark/disk/simdisk"
@@ -17,6 +18,7 @@ import (
 type world struct {
 	t       failer
 	disk    *simdisk.Disk
+	real    *realDisk // in place of disk; nil: none
 	fs      disk.FS
 	syncs   *node.Syncs
 	now     int64
@@ -24,6 +26,11 @@ type world struct {
 	crashAt int // the operation that does not happen any more; 0: none
 	dues    []due
 	fail    error // what every completion delivers from now on
+	timers  *node.Timers
+	waits   []wait // timers that did not fire, oldest first
+	ids     node.TimerID
+	failed  error  // what the log told of its disk
+	watch   func() // before each operation and each completion; nil: nobody
 }
 
 type failer interface {
@@ -35,6 +42,38 @@ type due struct {
 	token disk.Token
 	at    int64
 	sync  simdisk.Sync
+}
+
+// wait is a timer of the lane.
+type wait struct {
+	id node.TimerID
+	at int64
+}
+
+// timerEnv is as much of a lane's Env as timers need.
+type timerEnv struct {
+	node.Env
+	w *world
+}
+
+func (e timerEnv) SetTimer(d time.Duration) node.TimerID {
+	e.w.ids++
+	e.w.waits = append(e.w.waits, wait{e.w.ids, e.w.now + int64(d)})
+	return e.w.ids
+}
+
+// advance lets time pass and fires the timers that are due.
+func (w *world) advance(d time.Duration) {
+	w.now += int64(d)
+	due := w.waits
+	w.waits = nil
+	for _, x := range due {
+		if x.at > w.now {
+			w.waits = append(w.waits, x)
+		} else {
+			w.timers.Fire(x.id)
+		}
+	}
 }
 
 // crash is the panic that ends a life.
@@ -49,12 +88,18 @@ func newWorld(t failer) *world {
 // boot begins a life.
 func (w *world) boot() {
 	w.syncs, w.dues, w.steps = node.NewSyncs(), nil, 0
+	w.timers, w.waits, w.failed = node.NewTimers(timerEnv{w: w}), nil, nil
+	if w.real != nil {
+		w.fs = w.real.view(w)
+		return
+	}
 	w.fs = w.disk.View("data-0", w)
 }
 
 func (w *world) Now() int64      { return w.now }
 func (w *world) Charge(ns int64) { w.now += ns }
 func (w *world) Step() {
+	w.look()
 	w.steps++
 	if w.steps == w.crashAt {
 		panic(crash{})
@@ -65,12 +110,25 @@ func (w *world) Complete(t disk.Token, at int64, s simdisk.Sync) {
 	w.dues = append(w.dues, due{t, at, s})
 }
 
+// look lets a test see the disk as a crash would find it.
+func (w *world) look() {
+	if w.watch != nil {
+		w.watch()
+	}
+}
+
 // complete delivers the i-th outstanding completion.
 func (w *world) complete(i int) {
+	w.look()
 	d := w.dues[i]
 	w.dues = append(w.dues[:i:i], w.dues[i+1:]...)
 	w.now = max(w.now, d.at)
-	o := w.disk.Finish(d.sync, w.now)
+	var o simdisk.Outcome
+	if w.real != nil {
+		o.Err = w.real.wait(d.token)
+	} else {
+		o = w.disk.Finish(d.sync, w.now)
+	}
 	if w.fail != nil {
 		o.Err = w.fail
 	}
@@ -101,7 +159,11 @@ func (w *world) until(life func()) (crashed bool) {
 // kill ends a life, the page cache stays. What the device was asked to sync, it
 // syncs or not.
 func (w *world) kill() {
-	w.disk.Kill()
+	if w.real != nil {
+		w.real.kill(w.t)
+	} else {
+		w.disk.Kill()
+	}
 	w.crashAt = 0
 	w.boot()
 }
@@ -129,6 +191,7 @@ func (w *world) open(clean bool, recoveryPoint, logStart kafka.Offset) (*Log, Re
 	w.t.Helper()
 	l, rec, err := Open(w.fs, dir, small(), Opening{
 		Clean: clean, RecoveryPoint: recoveryPoint, LogStart: logStart, TopicID: topicID, Syncs: w.syncs, Now: 1000,
+		Timers: w.timers, OnFailure: func(err error) { w.failed = err },
 	})
 	if err != nil {
 		w.t.Fatalf("open: %v", err)
@@ -168,6 +231,15 @@ func lead(t failer, l *Log, epoch kafka.LeaderEpoch, n int) {
 		if code != kafka.None || err != nil {
 			t.Fatalf("append at %d: %s, %v", l.LogEnd(), code, err)
 		}
+	}
+}
+
+// retain applies retention with everything committed, which must delete n segments.
+func retain(t failer, l *Log, n int) {
+	t.Helper()
+	l.SetHighWatermark(l.LogEnd())
+	if deleted, err := l.DeleteOldSegments(1000); deleted != n || err != nil {
+		t.Fatalf("retention deleted %d segments, want %d: %v", deleted, n, err)
 	}
 }
 

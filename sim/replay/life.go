@@ -28,6 +28,7 @@ type life struct {
 
 func newLife(p *replay, spec node.Spec, number int) *life {
 	l := &life{p: p, id: spec.ID, number: number, disk: simdisk.New()}
+	l.disk.Share(spec.LogDirs)
 	l.seed = l.disk.View("directory", (*host)(l))
 	for _, s := range spec.Lanes {
 		n := &lane{life: l, id: s.Lane, process: s.Process, posts: map[node.Lane][]any{}}

@@ -1,0 +1,215 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// committedOffsetRegister: a group's committed offset of a partition is a
+// register: each fetch of it fits one order of all commits and fetches in real
+// time. Commits that failed take no part, nor do those of unknown outcome that
+// nobody fetched.
+//
+// A long history falls apart at the instants at which nothing is in work and one
+// commit was the last: the value is known there. The parts are small and are
+// judged one by one:
+//
+//	one operation alone     a fetch finds the value, a commit replaces it
+//	each value once         zones (register_zones)
+//	else                    porcupine (offset_model), up to maxSearched operations
+type committedOffsetRegister struct{ tally }
+
+func (*committedOffsetRegister) name() string { return "committed-offset-register" }
+
+// offsetOp is an operation on the register.
+type offsetOp struct {
+	kind      offsetOpKind
+	value     kafka.Offset
+	call, ret uint64 // events; ret is never for an operation that may end at any time
+	at        int64  // ns, of ret
+	client    string
+	txn       *txn
+	// staged is the event from which on a transaction's offset was on its way.
+	staged uint64
+	seen   uint64 // the fetch that proves a commit of unknown outcome, 0 for none
+	commit *commitOp
+}
+
+type offsetOpKind uint8
+
+const (
+	offsetCommit offsetOpKind = iota
+	offsetTxnCommit
+	offsetFetch
+)
+
+const never = math.MaxUint64
+
+func (w *committedOffsetRegister) finish(f *facts, r *Report) {
+	f.txns.closure(f)
+	for _, p := range f.groups.order {
+		if len(p.fetches) > 0 {
+			w.checks += len(p.fetches)
+			w.judge(f, p, r)
+		}
+	}
+}
+
+// judge judges without the commits of unknown outcome that another commit of the
+// same offset makes superfluous, for they may end at any time and hold all parts
+// together. Only where nothing fits does it let them in.
+func (w *committedOffsetRegister) judge(f *facts, p *groupPartition, r *Report) {
+	bad, crowded := judgeOffsets(f.offsetOps(p, false))
+	if bad != nil || crowded {
+		bad, crowded = judgeOffsets(f.offsetOps(p, true))
+	}
+	switch {
+	case crowded:
+		f.unknown = append(f.unknown, fmt.Sprintf("crowded: %s: more than %d commits and fetches of group %s overlap, too many to be searched", p.tp, maxSearched, p.group))
+	case bad != nil:
+		bad.Rule, bad.TP = w.name(), p.tp
+		bad.Text = fmt.Sprintf("%s: no order of the commits of group %s explains its fetches: %s", p.tp, p.group, bad.Text)
+		r.settleTxn(f, *bad, circumstances{})
+	}
+}
+
+func judgeOffsets(ops []offsetOp) (bad *Finding, crowded bool) {
+	reg := offsetRegister{initial: unwritten(ops)}
+	for len(ops) > 0 && bad == nil && !crowded {
+		n := reg.part(ops)
+		bad, crowded = reg.judge(ops[:n])
+		ops = ops[n:]
+	}
+	return bad, crowded
+}
+
+// offsetOps lists the operations that count, by the event at which they began:
+// with all that may have taken place, or without those that need not have.
+func (f *facts) offsetOps(p *groupPartition, all bool) []offsetOp {
+	read := map[kafka.Offset]uint64{} // the end of the first fetch of a value
+	for _, q := range p.fetches {
+		if at, ok := read[q.offset]; !ok || q.done.seq < at {
+			read[q.offset] = q.done.seq
+		}
+	}
+	writers := map[kafka.Offset]int{}
+	for _, c := range p.commits {
+		if c.effective() {
+			writers[c.offset]++
+		}
+	}
+	var ops []offsetOp
+	for _, c := range p.commits {
+		if !c.effective() {
+			continue
+		}
+		op, certain := f.offsetOp(p, c)
+		seen, wasRead := read[c.offset]
+		only := writers[c.offset] == 1
+		if !certain && (!wasRead || !only && !all) {
+			continue
+		}
+		if !certain && only && seen >= op.call {
+			op.ret, op.seen = seen, seen
+		}
+		ops = append(ops, op)
+	}
+	for _, q := range p.fetches {
+		if p.expired(f, q) {
+			continue
+		}
+		ops = append(ops, offsetOp{kind: offsetFetch, value: q.offset, call: q.invoked.seq, ret: q.done.seq, at: q.done.at, client: q.client, staged: q.invoked.seq})
+	}
+	slices.SortStableFunc(ops, func(a, b offsetOp) int { return cmp.Compare(a.staged, b.staged) })
+	return ops
+}
+
+// offsetOp makes the operation of a commit, and says whether it is certain that
+// it took place.
+func (f *facts) offsetOp(p *groupPartition, c *commitOp) (offsetOp, bool) {
+	op := offsetOp{kind: offsetCommit, value: c.offset, call: c.invoked.seq, ret: never, client: c.client, txn: c.txn, staged: c.invoked.seq, commit: c}
+	if c.txn == nil {
+		if c.result == event.CommitOK {
+			op.ret, op.at = c.done.seq, c.done.at
+		}
+		return op, c.result == event.CommitOK
+	}
+	op.kind = offsetTxnCommit
+	if asked, ok := c.txn.commitAsked(); ok {
+		op.call = max(op.call, asked.seq)
+	}
+	if c.txn.outcome == txnCommitted {
+		op.ret = max(op.call, f.appliedBy(p, c))
+	}
+	return op, c.txn.outcome == txnCommitted
+}
+
+// appliedBy is an event by which the marker of a committed transaction had made
+// its offset the committed one: the end of a fetch that waits for pending
+// offsets and was asked for after the commit, or the first success in a later
+// transaction of the same id, which the coordinator does not begin before.
+func (f *facts) appliedBy(p *groupPartition, c *commitOp) uint64 {
+	by := f.txns.nextSuccess(c.txn)
+	if asked, ok := c.txn.commitAsked(); ok && c.result == event.CommitOK {
+		by = min(by, p.stableAfter(max(c.done.seq, asked.seq)))
+	}
+	return by
+}
+
+// unwritten is the register's first value: what a fetch returned and nothing had
+// written by then, or nothing at all.
+func unwritten(ops []offsetOp) kafka.Offset {
+	written := map[kafka.Offset]uint64{} // the first call of a commit of the value
+	for i := range ops {
+		if op := &ops[i]; op.kind != offsetFetch {
+			if at, ok := written[op.value]; !ok || op.call < at {
+				written[op.value] = op.call
+			}
+		}
+	}
+	for i := range ops {
+		if op := &ops[i]; op.kind == offsetFetch {
+			if at, ok := written[op.value]; !ok || at > op.ret {
+				return op.value
+			}
+		}
+	}
+	return kafka.NoOffset
+}
+
+// offsetFinding tells of operations that do not fit.
+func offsetFinding(last *offsetOp, text string, ops ...*offsetOp) *Finding {
+	var witness []uint64
+	for _, op := range ops {
+		witness = append(witness, op.call)
+		if op.ret != never {
+			witness = append(witness, op.ret)
+		}
+	}
+	return &Finding{Verdict: Violation, Seq: last.ret, At: last.at, Offset: last.value, Last: last.value, Node: kafka.NoBroker, Epoch: kafka.NoEpoch,
+		Client: last.client, Witness: witnesses(witness...), Text: text}
+}
+
+// String names the operation in a sentence.
+func (op *offsetOp) String() string {
+	value := "nothing"
+	if op.value != kafka.NoOffset {
+		value = strconv.FormatInt(int64(op.value), 10)
+	}
+	switch op.kind {
+	case offsetFetch:
+		return fmt.Sprintf("%s fetched %s (event %d)", op.client, value, op.ret)
+	case offsetTxnCommit:
+		return fmt.Sprintf("%s committed %s in %s (event %d)", op.client, value, op.txn.what(), op.staged)
+	}
+	if op.seen != 0 {
+		return fmt.Sprintf("%s committed %s (event %d, fetched at event %d)", op.client, value, op.staged, op.seen)
+	}
+	return fmt.Sprintf("%s committed %s (event %d)", op.client, value, op.staged)
+}

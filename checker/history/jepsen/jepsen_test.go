@@ -1,0 +1,172 @@
+package jepsen_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/checker"
+	"tidemark/checker/history/jepsen"
+	"tidemark/model/event"
+)
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !jepsen.Looks(text[:min(len(text), 4096)]) && !strings.HasPrefix(string(text), ";") {
+		t.Errorf("%s does not look like a Jepsen history", name)
+	}
+	return string(text)
+}
+
+func events(t *testing.T, text string) []event.Event {
+	t.Helper()
+	s, err := jepsen.Read("history.edn", strings.NewReader(text), jepsen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.Header().Events()
+	for {
+		var e event.Event
+		if err := s.Next(&e); errors.Is(err, io.EOF) {
+			return all
+		}
+		all = append(all, e)
+	}
+}
+
+// told writes the client history, one line for each event.
+func told(events []event.Event) []string {
+	var out []string
+	for _, e := range events {
+		if e.Kind == event.Profile {
+			continue
+		}
+		line := fmt.Sprintf("%s: %v %d", e.Client, e.Kind, e.Partition)
+		if e.Kind == event.PollOK {
+			line += fmt.Sprintf(" %d..%d", e.Offset, e.End)
+			for _, r := range e.Records {
+				line += fmt.Sprintf(" %d=%d", r.Offset, event.Ordinal(r.Attempt))
+			}
+		}
+		if e.Kind == event.SendOK {
+			line += fmt.Sprintf(" %d=%d", e.Offset, event.Ordinal(e.Attempt))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestLegalHistoryPasses(t *testing.T) {
+	if r := checker.Check(events(t, file(t, "legal.edn"))); r.Verdict != checker.Pass {
+		t.Errorf("%v %v %v", r.Verdict, r.Findings, r.Unknown)
+	}
+}
+
+func TestAnomaliesThatJepsenNamesAreFound(t *testing.T) {
+	legal := file(t, "legal.edn")
+	for _, c := range []struct{ rule, old, new string }{
+		{"lost-write", "[[:poll {0 [[0 1] [1 2]]}]]", "[[:poll {0 [[0 1]]}]]"},
+		{"inconsistent-offsets", "[:send 0 [1 2]]", "[:send 0 [0 2]]"},
+		{"nonmonotonic-poll", "[[:poll {0 [[2 3]]}]]", "[[:poll {0 [[1 2] [2 3]]}]]"},
+		{"failed-write-visible", ":type :info, :process 1", ":type :fail, :process 1"},
+		{"phantom", "[2 3]", "[2 4]"},
+	} {
+		text := strings.Replace(legal, c.old, c.new, 1)
+		if text == legal {
+			t.Fatalf("%s: the sample has changed", c.rule)
+		}
+		r := checker.Check(events(t, text))
+		if !slices.Contains(append(r.Broken(), rulesOf(r.Notes)...), c.rule) {
+			t.Errorf("%s: %v %v, notes %v", c.rule, r.Verdict, r.Broken(), r.Notes)
+		}
+	}
+}
+
+func rulesOf(notes []checker.Note) []string {
+	var rules []string
+	for _, n := range notes {
+		rules = append(rules, n.Rule)
+	}
+	return rules
+}
+
+func TestTransactionsCarryTheirSessionAndEndAsTheyDid(t *testing.T) {
+	got := told(events(t, file(t, "transactions.edn")))
+	want := []string{
+		"process 0: txn-begin 0", "process 0: send 0", "process 0: send 1", "process 0: txn-end 0",
+		"process 0: send-ok 0 0=1", "process 0: send-ok 1 0=1", "process 0: txn-end-ok 0",
+		"process 1: txn-begin 0", "process 1: send 0", "process 1: send 1", "process 1: txn-end 0",
+		"process 1: send-fail 0", "process 1: send-fail 1", "process 1: txn-end-fail 0",
+		"process 2: assigned 0", "process 2: assigned 1",
+		"process 2: position-reset 0", "process 2: poll 0 0..1 0=1", "process 2: position-reset 1", "process 2: poll 1 0..1 0=1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAPollWhoseOffsetsFallBecomesSeveral(t *testing.T) {
+	got := told(events(t, `{:type :invoke, :process 0, :f :poll, :value [[:poll]]}
+{:type :ok, :process 0, :f :poll, :value [[:poll {3 [[5 1] [6 2] [5 1] [9 4]]}]]}`))
+	want := []string{"process 0: position-reset 3", "process 0: poll 3 5..7 5=1 6=2", "process 0: poll 3 5..10 5=1 9=4"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFaultyHistoryIsToldWithFileLineAndField(t *testing.T) {
+	for text, want := range map[string]string{
+		"{:type :invoke":                    `h.edn:1: the text ends within a value`,
+		"[1]":                               `h.edn:1: expected an operation, a map`,
+		"\n{:process 0, :type 5, :f :poll}": `h.edn:2: field ":type": expected a keyword, found a whole number`,
+		"{:process 0, :type :ok, :f :poll, :value [[:poll]]}":                                                                  `h.edn:1: field ":type": expected an :invoke of :poll by process 0`,
+		"{:process 0, :type :invoke, :f :send, :value [[:send :x 1]]}":                                                         `h.edn:1: field ":value": expected a key`,
+		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :invoke, :f :poll, :value [[:poll]]}":     `h.edn:2: field ":process": expected the end of what process 0 began in line 1`,
+		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :ok, :f :poll, :value [[:poll {0 [5]}]]}": `h.edn:2: field ":value": expected [offset value], found 5`,
+	} {
+		_, err := jepsen.Read("h.edn", strings.NewReader(text), jepsen.Options{})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// FuzzRead: any file is read or refused in one line, and what is read the
+// checker can judge.
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"legal.edn", "transactions.edn"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := jepsen.Read("f", strings.NewReader(text), jepsen.Options{})
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("not one line: %v", err)
+			}
+			return
+		}
+		c := checker.New()
+		for {
+			var e event.Event
+			if err := s.Next(&e); err != nil {
+				break
+			}
+			c.Observe(&e)
+		}
+		c.Report()
+	})
+}

@@ -1,0 +1,83 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/model/event"
+)
+
+// Fields that come together.
+const (
+	hasPlace     = hasClient | hasTopic | hasPartition
+	hasOperation = hasClient | hasAttempt
+)
+
+// needs are the fields without which an event of the client history says
+// nothing. The white box is written by tidemark itself and is not checked.
+var needs = map[event.Kind]fields{
+	event.SendInvoke: hasPlace | hasAttempt, event.SendOK: hasPlace | hasAttempt,
+	event.SendFail: hasPlace | hasAttempt, event.SendUnknown: hasPlace | hasAttempt,
+	event.PollInvoke: hasOperation, event.PollOK: hasPlace | hasOffset | hasEnd,
+	event.PositionReset: hasPlace | hasEnd, event.TruncationDetected: hasPlace | hasEnd,
+	event.Assigned: hasPlace, event.Revoked: hasPlace, event.Lost: hasPlace,
+	event.CommitInvoke: hasPlace | hasAttempt | hasOffset | hasSession, event.CommitOK: hasPlace | hasAttempt,
+	event.CommitFail: hasPlace | hasAttempt, event.CommitUnknown: hasPlace | hasAttempt,
+	event.FetchCommittedInvoke: hasPlace | hasAttempt | hasSession, event.FetchCommittedOK: hasPlace | hasAttempt,
+	event.FetchCommittedFail: hasPlace | hasAttempt,
+	event.InitProducerInvoke: hasOperation, event.InitProducerOK: hasOperation | hasSession,
+	event.InitProducerFail: hasOperation, event.InitProducerUnknown: hasOperation,
+	event.TxnBegin:     hasClient | hasSession,
+	event.TxnEndInvoke: hasOperation | hasSession | hasText, event.TxnEndOK: hasOperation, event.TxnEndFail: hasOperation,
+	event.TxnEndUnknown:     hasOperation,
+	event.ListOffsetsInvoke: hasPlace | hasAttempt | hasText, event.ListOffsetsOK: hasPlace | hasAttempt | hasOffset | hasText,
+	event.ListOffsetsFail: hasPlace | hasAttempt,
+	event.ClientCrashed:   hasClient,
+	event.LogStartMoved:   hasTopic | hasPartition | hasOffset, event.Cleaned: hasTopic | hasPartition | hasEnd,
+	event.Profile: hasText,
+}
+
+// needNames are the keys of fields that may be missing, in the order in which a
+// line is read.
+var needNames = []struct {
+	has  fields
+	name string
+}{
+	{hasClient, "client"}, {hasTopic, "topic"}, {hasPartition, "partition"}, {hasOffset, "offset"}, {hasEnd, "end"},
+	{hasAttempt, "attempt"}, {hasSession, "session"}, {hasText, "text"},
+}
+
+// complete checks that a line has what its kind needs. It returns the field that
+// is missing.
+func complete(k event.Kind, had fields) (field string, err error) {
+	if had&hasKind == 0 {
+		return "kind", errors.New("missing: every event has a kind (see FORMAT.md)")
+	}
+	missing := needs[k] &^ had
+	if missing == 0 {
+		return "", nil
+	}
+	for _, n := range needNames {
+		if missing&n.has != 0 {
+			return n.name, fmt.Errorf("missing: an event of kind %v needs it", k)
+		}
+	}
+	panic("history: a field without a name is needed")
+}
+
+// within bounds what the types allow and Kafka does not.
+func sensible(e *event.Event) (field string, err error) {
+	switch {
+	case e.Kind == event.PollOK && e.End < e.Offset:
+		return "end", fmt.Errorf("expected at least the offset, %d, at which the poll began, found %d", e.Offset, e.End)
+	case e.Acks < -1 || e.Acks > 1:
+		return "acks", fmt.Errorf("expected -1 (all), 0 or 1, found %d", e.Acks)
+	}
+	for i := range e.Records {
+		r := &e.Records[i]
+		if r.Offset < e.Offset || r.Offset >= e.End {
+			return "records", fmt.Errorf("expected offsets from %d to %d, as offset and end of the poll say, found %d", e.Offset, e.End-1, r.Offset)
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,153 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// moved is a consumer's position in one partition from one event on.
+type moved struct {
+	seq      uint64
+	position kafka.Offset
+}
+
+// track is the positions of the consumers of one partition, by client, each in
+// order of events.
+type track map[string][]moved
+
+// at is a client's position before an event; NoOffset for not known.
+func (t track) at(client string, seq uint64) kafka.Offset {
+	ms := t[client]
+	i, _ := slices.BinarySearchFunc(ms, seq, func(m moved, s uint64) int {
+		if m.seq < s {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return kafka.NoOffset
+	}
+	return ms[i-1].position
+}
+
+// trackOf gathers the positions of the consumers of a partition.
+func (f *facts) trackOf(tp kafka.TopicPartition) track {
+	t := track{}
+	for _, m := range f.groups.resets[tp] {
+		t[m.client] = append(t[m.client], moved{m.seq, m.to})
+	}
+	if rd := f.history.readings[tp]; rd != nil {
+		for i := range rd.polls {
+			p := &rd.polls[i]
+			t[p.client] = append(t[p.client], moved{p.seq, p.end})
+		}
+	}
+	// unordered: each list is sorted by itself.
+	for _, ms := range t {
+		slices.SortStableFunc(ms, func(a, b moved) int {
+			if a.seq < b.seq {
+				return -1
+			}
+			return 1
+		})
+	}
+	return t
+}
+
+// place gives each commit the position of the consumer that it speaks for, once.
+// Call it when the history is complete.
+func (g *groupIndex) place(f *facts) {
+	if g.placed {
+		return
+	}
+	g.placed = true
+	tracks := map[kafka.TopicPartition]track{}
+	for _, p := range g.order {
+		if len(p.commits) == 0 {
+			continue
+		}
+		t := tracks[p.tp]
+		if t == nil {
+			t = f.trackOf(p.tp)
+			tracks[p.tp] = t
+		}
+		for _, c := range p.commits {
+			who := g.consumer(c, t)
+			c.position = t.at(who, c.invoked.seq)
+			if who == c.client && c.polled != 0 {
+				c.consumed = t.at(who, c.polled)
+			}
+		}
+	}
+}
+
+// consumer is the client whose position a commit carries: the committing one,
+// or, where a producer commits for it, the group's member.
+func (g *groupIndex) consumer(c *commitOp, t track) string {
+	if _, polls := t[c.client]; !polls {
+		if client, known := g.members[groupMember{c.group, c.session.Member}]; known {
+			return client
+		}
+	}
+	return c.client
+}
+
+// proveCommits takes committed offsets that somebody fetched as proof: nobody
+// is told an offset of a transaction that is not committed. Only an offset that
+// nothing else wrote proves anything.
+func (g *groupIndex) proveCommits(f *facts) {
+	for _, p := range g.order {
+		if !slices.ContainsFunc(p.commits, func(c *commitOp) bool { return c.txn != nil && c.txn.outcome == txnUnknown }) {
+			continue
+		}
+		writer := map[kafka.Offset]*commitOp{}
+		for _, c := range p.commits {
+			if old := writer[c.offset]; old != nil && old.txn != c.txn {
+				writer[c.offset] = &commitOp{}
+				continue
+			}
+			writer[c.offset] = c
+		}
+		for _, q := range p.fetches {
+			c := writer[q.offset]
+			if c == nil || c.txn == nil || c.txn.outcome != txnUnknown || q.done.seq < c.invoked.seq {
+				continue
+			}
+			c.txn.decide(txnCommitted, q.done, fmt.Sprintf("%s found its offset %d of group %s at %s (event %d)", q.client, q.offset, p.group, p.tp, q.done.seq))
+			c.txn.applied = q
+		}
+	}
+}
+
+// groupOf is the group that a poll belongs to, "" for none.
+func (g *groupIndex) groupOf(p *poll) string {
+	if p.session != nil && p.session.Group != "" {
+		return p.session.Group
+	}
+	return g.clients[p.client]
+}
+
+// effective reports whether a commit may have become the committed offset.
+func (c *commitOp) effective() bool {
+	if c.result == event.CommitFail {
+		return false
+	}
+	return c.txn == nil || c.txn.outcome == txnCommitted || c.txn.outcome == txnUnknown
+}
+
+// expired reports whether a fetch found nothing so long after the last commit
+// that the group's offsets may have been removed (offsets.retention.minutes).
+func (p *groupPartition) expired(f *facts, q *fetchOp) bool {
+	if q.offset != kafka.NoOffset {
+		return false
+	}
+	last := int64(0)
+	if i := sort.Search(len(p.commits), func(i int) bool { return p.commits[i].invoked.seq > q.done.seq }); i > 0 {
+		last = max(p.commits[i-1].invoked.at, p.commits[i-1].done.at)
+	}
+	return q.done.at-last >= f.profile.ms(clusterScope, "offsets.retention.minutes", 7*24*60)*60_000_000_000
+}

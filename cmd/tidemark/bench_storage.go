@@ -1,0 +1,100 @@
+//go:build !js
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// storageBenchFlags are the flags of bench storage.
+type storageBenchFlags struct {
+	data   string
+	mib    int
+	asJSON bool
+}
+
+func newBenchStorage() *cobra.Command {
+	var f storageBenchFlags
+	cmd := &cobra.Command{
+		Use:   "storage",
+		Short: "measure the log engine on files and on the simulated disk, beside what the machine allows",
+		Long: `Measure the log engine on one core, on real files and on the simulated disk: appends of
+batches of 100 B, 1 KiB and 64 KiB as a partition's leader, reads in order, look-ups at
+random offsets, the scan of a start after a kill, and a pass of the cleaner.
+
+Beside each stands its physical limit, taken in turns with it, slice by slice: the same
+bytes written or read on the same disk without an engine, a CRC-32C over them, or a copy
+in memory. Figures are medians of the slices; the page cache holds everything.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.mib < 1 {
+				return usageError("--mib: bench storage needs 1 MiB at least")
+			}
+			return f.run(cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", "", "directory for the files; without it a temporary one")
+	flags.IntVar(&f.mib, "mib", 64, "size of each log, MiB")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// storageRow is one measurement beside its limit.
+type storageRow struct {
+	Disk        string  `json:"disk"`
+	Work        string  `json:"work"`
+	BatchBytes  int     `json:"batch_bytes"`
+	MBs         float64 `json:"megabytes_per_second"`
+	NanosPerOp  float64 `json:"nanoseconds_per_operation"`
+	AllocsPerOp float64 `json:"allocations_per_operation"`
+	Limit       string  `json:"limit"`
+	LimitMBs    float64 `json:"limit_megabytes_per_second"`
+	LimitNanos  float64 `json:"limit_nanoseconds_per_operation"`
+	Share       float64 `json:"share_of_limit"`
+}
+
+func (f *storageBenchFlags) run(out io.Writer) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // syncs have a thread of their own
+	dir, err := os.MkdirTemp(f.data, "tidemark-bench-")
+	if err != nil {
+		return usageError("--data: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	rows, err := f.measure(dir)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return printJSON(out, rows)
+	}
+	fmt.Fprintf(out, "one core, %s %s/%s\n\n%-10s %-16s %7s %9s %9s %9s  %-22s %9s %9s %6s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		"disk", "work", "batch", "MB/s", "ns/op", "allocs/op", "limit", "MB/s", "ns/op", "share")
+	for _, r := range rows {
+		fmt.Fprintf(out, "%-10s %-16s %7d %9.0f %9.0f %9.2f  %-22s %9.0f %9.0f %6.2f\n", r.Disk, r.Work, r.BatchBytes, r.MBs, r.NanosPerOp,
+			r.AllocsPerOp, r.Limit, r.LimitMBs, r.LimitNanos, r.Share)
+	}
+	return nil
+}
+
+// measure takes all rows, on both disks.
+func (f *storageBenchFlags) measure(dir string) (rows []storageRow, err error) {
+	files, err := newFileLane(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer files.close()
+	for _, l := range []*benchLane{files, newSimulatedLane()} {
+		some, err := l.measure(f.mib << 20)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, some...)
+	}
+	return rows, nil
+}

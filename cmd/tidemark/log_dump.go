@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/node/storage/inspect"
+)
+
+// dumpFlags are the flags of log dump.
+type dumpFlags struct {
+	inspect.DumpOptions
+	files []string
+	json  bool
+}
+
+func newLogDump() *cobra.Command {
+	f := new(dumpFlags)
+	cmd := &cobra.Command{
+		Use:   "dump FILE|DIR...",
+		Short: "print the entries of log files, indexes, snapshots and checkpoints",
+		Long: `Print what the files of a log directory hold, one line for each entry, with the fields of
+Kafka's kafka-dump-log: batches of .log files (with --deep-iteration records too, with
+--print-data their keys and values), entries of .index, .timeindex and .txnindex,
+producers of .snapshot files, epochs, checkpoints, properties. Records of the metadata
+log and of its snapshots are decoded. In a directory every file that is known is printed.
+
+Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := dumped(append(args, f.files...))
+			if err != nil {
+				return err
+			}
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			for _, name := range names {
+				if err = f.dump(out, name); err != nil {
+					break
+				}
+			}
+			return errors.Join(err, out.Flush())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.files, "files", nil, "files to print, separated by commas, as kafka-dump-log takes them")
+	flags.BoolVar(&f.DeepIteration, "deep-iteration", false, "print the records of batches")
+	flags.BoolVar(&f.PrintData, "print-data", false, "print records with their keys and values (also --print-data-log)")
+	flags.BoolVar(&f.SkipRecordMetadata, "skip-record-metadata", false, "of records print keys and values alone")
+	flags.BoolVar(&f.Metadata, "cluster-metadata-decoder", false, "decode values as metadata records, wherever the file lies; implies --print-data")
+	flags.Int64Var(&f.MaxBytes, "max-bytes", 0, "read no more of a log, in bytes from its start; 0 is all")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line")
+	flags.BoolVar(&f.PrintData, "print-data-log", false, "--print-data by the name that kafka-dump-log has for it")
+	flags.Lookup("print-data-log").Hidden = true
+	return cmd
+}
+
+// dumped are the files to print: those named, and those that are known in
+// directories that are named.
+func dumped(args []string) (names []string, err error) {
+	for _, arg := range args {
+		err := filepath.WalkDir(arg, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && (path == arg || inspect.Dumpable(e.Name())) {
+				names = append(names, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, usageError("%w", err)
+		}
+	}
+	if len(names) == 0 {
+		return nil, usageError("name files of log directories, or directories that have some")
+	}
+	return names, nil
+}
+
+func (f *dumpFlags) dump(w io.Writer, name string) error {
+	o := f.DumpOptions
+	if dir, _ := inspect.ReplicaOf(filepath.Base(filepath.Dir(name))); dir.Topic == "__cluster_metadata" || strings.HasSuffix(name, ".checkpoint") {
+		o.Metadata = true
+	}
+	o.PrintData = o.PrintData || o.Metadata && (f.Metadata || o.DeepIteration)
+	if !f.json {
+		fmt.Fprintln(w, "Dumping", name)
+		if base, ok := inspect.BaseOffset(filepath.Base(name)); ok {
+			fmt.Fprintln(w, "Log starting offset:", base)
+		}
+	}
+	err := inspect.Dump(osFiles{}, filepath.ToSlash(name), o, func(e inspect.Entry) error {
+		line := e.Text()
+		if f.json {
+			line = e.JSON(name)
+		}
+		_, err := fmt.Fprintln(w, line)
+		return err
+	})
+	var fault *inspect.Fault
+	switch {
+	case errors.As(err, &fault):
+		return &exitError{exitViolation, fault}
+	case errors.Is(err, inspect.ErrNotAFile), errors.Is(err, os.ErrNotExist):
+		return usageError("%w", err)
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package kgohistory
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/model/event"
+	"tidemark/model/kafka"
+)
+
+// hook is a Client as kgo calls it for each record that is sent.
+type hook Client
+
+var (
+	_ kgo.HookProduceRecordBuffered   = (*hook)(nil)
+	_ kgo.HookProduceRecordUnbuffered = (*hook)(nil)
+)
+
+// OnProduceRecordBuffered is the invocation of a send: the record gets its attempt.
+func (h *hook) OnProduceRecordBuffered(rec *kgo.Record) {
+	c := (*Client)(h)
+	attempt := c.rec.attempt()
+	rec.Headers = append(rec.Headers, kgo.RecordHeader{Key: AttemptHeader, Value: binary.BigEndian.AppendUint64(nil, attempt)})
+	c.mu.Lock()
+	e := c.send(event.SendInvoke, rec)
+	e.Session = c.txn
+	c.mu.Unlock()
+	e.Partition = -1 // the partitioner has not chosen yet
+	c.rec.write(&e)
+}
+
+// OnProduceRecordUnbuffered is the outcome of a send.
+func (h *hook) OnProduceRecordUnbuffered(rec *kgo.Record, err error) {
+	c := (*Client)(h)
+	e := c.send(outcome(err), rec)
+	if e.Kind == event.SendOK {
+		e.Offset = kafka.Offset(rec.Offset)
+	}
+	c.mu.Lock()
+	if c.txn != nil || rec.ProducerID != 0 || rec.ProducerEpoch != 0 {
+		s := event.NewSession()
+		if c.txn != nil {
+			s = *c.txn
+		}
+		s.ProducerID, s.ProducerEpoch = kafka.ProducerID(rec.ProducerID), kafka.ProducerEpoch(rec.ProducerEpoch)
+		e.Session = &s
+	}
+	c.mu.Unlock()
+	var code *kerr.Error
+	if errors.As(err, &code) {
+		e.Code = kafka.ErrorCode(code.Code)
+	}
+	c.rec.write(&e)
+}
+
+func (c *Client) send(k event.Kind, rec *kgo.Record) event.Event {
+	e := c.event(k, kafka.TopicPartition{Topic: rec.Topic, Partition: rec.Partition})
+	e.Attempt, e.Hash, e.Key, e.Acks, e.Text = attemptOf(rec), hashOf(rec.Value), keyOf(rec.Key), c.acks, event.Preview(rec.Value)
+	return e
+}
+
+// neverWritten are the errors that prove that no broker has appended a record;
+// any other may follow a try that was written and not answered.
+var neverWritten = []error{kgo.ErrMaxBuffered, kerr.MessageTooLarge, kerr.TopicAuthorizationFailed, kerr.ClusterAuthorizationFailed,
+	kerr.InvalidTopicException}
+
+func outcome(err error) event.Kind {
+	if err == nil {
+		return event.SendOK
+	}
+	for _, e := range neverWritten {
+		if errors.Is(err, e) {
+			return event.SendFail
+		}
+	}
+	return event.SendUnknown
+}

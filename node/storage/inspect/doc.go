@@ -1,0 +1,27 @@
+// Package inspect reads Kafka's log directories without being a broker: Verify
+// checks everything in them that can be checked, Dump prints it. It writes
+// nothing, and it shares no code with the engine of package storage, so that
+// neither can hide a mistake of the other; directories of Apache Kafka are read
+// by the same rules.
+//
+// A segment's files say the same thing several times, which is what is compared:
+//
+//	.log        batch │ batch │ batch │ batch …       every byte below a CRC-32C
+//	.index        last offset of a batch → where it starts
+//	.timeindex    largest timestamp so far → an offset of the batch that has it
+//	.txnindex     what each abort marker in .log ends
+//	<o>.snapshot  what the batches below o tell of their producers
+//	leader-epoch-checkpoint   where the epoch in the batches changes
+//	*-offset-checkpoint       offsets between log start and log end
+//
+// One pass over the batches drives a cursor in each of the other files, so memory
+// is bounded by the largest batch, the number of producers and the text files, not
+// by the size of a segment. No length that was read is believed before bytes
+// stand for it.
+//
+// What is sound depends on how the directory was left. Behind a clean stop
+// (.kafka_cleanshutdown) everything must agree. A process that was killed leaves
+// indexes that are preallocated (zeros at the end), an epoch file that is behind,
+// and snapshots that a truncation made stale; these are told as notes, as the next
+// start mends them. Bytes that no writer leaves are faults in both.
+package inspect

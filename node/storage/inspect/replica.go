@@ -1,0 +1,196 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"tidemark/model/kafka"
+)
+
+// replica is one log that is walked.
+type replica struct {
+	*walk
+	files     Files
+	path      string
+	metadata  bool         // the metadata log
+	start     kafka.Offset // the log start, as far as it is known
+	first     kafka.Offset // base of the first segment
+	recovery  kafka.Offset // the recovery point, as far as it is known
+	chain     chain
+	producers *producers
+	epochs    *epochs
+	snapshots []kafka.Offset // not compared yet
+}
+
+// replica checks the directory of one replica.
+func (w *walk) replica(d *logDir, name string) error {
+	path := join(d.dir, name)
+	names, err := d.files.List(path)
+	if err != nil {
+		return err
+	}
+	w.sum.Replicas++
+	tp, named := ReplicaOf(baseName(name))
+	w.clean = d.clean && tp.Topic != metadataLog // which the marker does not tell of
+	r := &replica{walk: w, files: d.files, path: path, metadata: named && tp.Topic == metadataLog, chain: chain{epoch: kafka.NoEpoch},
+		producers: newProducers(), snapshots: bases(names, snapshotSuffix)}
+	if _, e, ok := d.entry(startFile, tp); ok {
+		r.start = e.offset
+	}
+	if _, e, ok := d.entry(recoverFile, tp); ok {
+		r.recovery = e.offset
+	}
+	if err := r.identify(d, tp, names); err != nil {
+		return err
+	}
+	if r.epochs, err = readEpochs(d.files, join(path, epochFile)); err != nil {
+		return err
+	}
+	if err := r.segments(names); err != nil {
+		return err
+	}
+	if err := r.strange(names); err != nil {
+		return err
+	}
+	if named && d.ends != nil {
+		d.ends[tp] = r.chain.next
+	}
+	return nil
+}
+
+// identify checks whose directory it is.
+func (r *replica) identify(d *logDir, tp kafka.TopicPartition, names []string) error {
+	t, ok, err := readText(r.files, join(r.path, idFile))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		r.note(r.path, "no "+idFile+": a broker would set it aside as stray")
+		return nil
+	}
+	id, err := t.topicID()
+	if err != nil {
+		return err
+	}
+	if known, ok := d.topics[tp.Topic]; ok && known != id {
+		return t.src.fault(0, "topic id is %v, that of another partition of %s is %v", id, tp.Topic, known)
+	}
+	if d.topics != nil {
+		d.topics[tp.Topic] = id
+	}
+	if !has(names, quorumFile) {
+		return nil
+	}
+	if t, _, err = readText(r.files, join(r.path, quorumFile)); err != nil {
+		return err
+	}
+	return t.object("data_version", 2)
+}
+
+// segments walks the log.
+func (r *replica) segments(names []string) error {
+	all := bases(names, logSuffix)
+	if err := r.begin(all, names); err != nil {
+		return err
+	}
+	for i, base := range all {
+		if err := r.segment(names, base, i == len(all)-1); err != nil {
+			return err
+		}
+	}
+	if err := r.producers.settle(nil); err != nil {
+		return err
+	}
+	if err := r.snapshotsBelow(r.chain.next + 1); err != nil {
+		return err
+	}
+	for _, o := range r.snapshots {
+		s := &source{path: r.file(o, snapshotSuffix)}
+		if err := r.mended(s.fault(0, "offset %d lies behind the log end %d", o, r.chain.next)); err != nil {
+			return err
+		}
+	}
+	return r.epochs.end(r.walk, r.chain.next)
+}
+
+// begin starts the replay of the producers: from nothing at offset 0, else from
+// the snapshot at the first segment, if it is there.
+func (r *replica) begin(all []kafka.Offset, names []string) error {
+	if len(all) == 0 || all[0] == 0 {
+		return nil
+	}
+	first := all[0]
+	r.first, r.chain.next = first, first
+	r.snapshots = slices.DeleteFunc(r.snapshots, func(o kafka.Offset) bool { return o < first })
+	r.producers.partial = true
+	if !has(names, segmentName(first, snapshotSuffix)) {
+		return nil
+	}
+	x, err := openSnapshot(r.files, r.file(first, snapshotSuffix))
+	if err != nil {
+		return err
+	}
+	err = r.producers.seed(x)
+	x.close()
+	r.producers.partial = false
+	return err
+}
+
+func (r *replica) file(base kafka.Offset, suffix string) string {
+	return join(r.path, segmentName(base, suffix))
+}
+
+// snapshotsBelow compares the snapshots of offsets below o, all batches before
+// which were replayed.
+func (r *replica) snapshotsBelow(o kafka.Offset) error {
+	for len(r.snapshots) > 0 && r.snapshots[0] < o {
+		path := r.file(r.snapshots[0], snapshotSuffix)
+		x, err := openSnapshot(r.files, path)
+		if err != nil {
+			return err
+		}
+		err = r.producers.compare(x, r.start, r.opts.horizon())
+		x.close()
+		if err != nil {
+			return err
+		}
+		r.sum.Snapshots++
+		r.snapshots = r.snapshots[1:]
+	}
+	return nil
+}
+
+// strange looks at the files that belong to no segment.
+func (r *replica) strange(names []string) error {
+	for _, name := range names {
+		path := join(r.path, name)
+		switch {
+		case strings.HasSuffix(name, ".checkpoint"):
+			if err := r.metadataSnapshot(r.files, path); err != nil {
+				return err
+			}
+		case strings.HasSuffix(name, ".deleted"), strings.HasSuffix(name, ".cleaned"), strings.HasSuffix(name, ".swap"),
+			strings.HasSuffix(name, ".tmp"), strings.HasSuffix(name, ".part"):
+			r.note(path, "left behind, not checked")
+		case r.orphan(names, name):
+			s := &source{path: path}
+			if err := r.mended(s.fault(0, "no .log file belongs to it")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// orphan tells whether a file is an index whose segment is not there.
+func (r *replica) orphan(names []string, name string) bool {
+	for _, suffix := range []string{indexSuffix, timeSuffix, txnSuffix} {
+		if base, ok := parseBase(name, suffix); ok {
+			return !has(names, segmentName(base, logSuffix))
+		}
+	}
+	return false
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (n Note) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
