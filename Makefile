@@ -2,7 +2,7 @@
 GO ?= go
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint demo determinism golden interop conformance crash bench fuzz
+.PHONY: help build test race lint demo determinism golden interop conformance crash bench fuzz soak
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench: ## benchmarks, then events per second of the simulator, then the log engi
 	$(GO) test -run '^$$' -bench . ./...
 	$(GO) run ./cmd/tidemark bench sim
 	$(GO) run ./cmd/tidemark bench storage
+
+soak: ## judge 500,000 random histories by the near-linear checks and by search
+	$(GO) test ./checker -run 'AgreesWith|AgreeWith' -timeout 60m -histories 500000 -registers 240000
 
 fuzz: ## fuzz every decoder for a minute each
 	@./.ci/fuzz 60s

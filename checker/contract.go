@@ -38,6 +38,7 @@ var contract = []clause{
 	{"inconsistent-offsets", always, promised, "what was acknowledged with acks=all or read lies below the high watermark, and that part of a log does not change"},
 	{"vanished-read", uncleanUnseen, undecidable, "unclean.leader.election.enable=true, and the history shows no elections"},
 	{"vanished-read", always, promised, "consumers are given only what lies below the high watermark, and that part of a log does not change"},
+	{"ack-offset-wrong", maybeTwice, notPromised, "acks=1 without idempotence: a retry may have written it twice, and the copy that was acknowledged may be gone"},
 	{"ack-offset-wrong", always, promised, "the offset in an acknowledgement is the record's"},
 	{"failed-write-visible", definiteError, promised, "the error is given only for a batch that was not appended"},
 	{"failed-write-visible", always, notPromised, "the error is also given after an append: it proves nothing"},
@@ -61,6 +62,7 @@ var contract = []clause{
 	{"int-poll-skip", always, promised, "within a poll and within a transaction no visible record is passed over"},
 	{"illegal-reset", fromFollower, notPromised, "a follower may be behind (KIP-392)"},
 	{"illegal-reset", always, promised, "out of range and truncation are told only where the log does not hold the position"},
+	{"producer-order", unanswered, notPromised, "acks=0 waits for no answer: what an old connection still holds may arrive after what a new one brought"},
 	{"producer-order", idempotent, promised, "enable.idempotence=true keeps the order of up to five requests in flight (KAFKA-5494)"},
 	{"producer-order", oneInFlight, promised, "max.in.flight.requests.per.connection=1 keeps the order"},
 	{"producer-order", always, notPromised, "without idempotence a retry may overtake, or be overtaken, with more than one request in flight"},
@@ -127,6 +129,12 @@ func always(*circumstances) bool { return true }
 func not(x condition) condition { return func(c *circumstances) bool { return !x(c) } }
 
 func acksAll(c *circumstances) bool { return c.acks == -1 }
+
+func unanswered(c *circumstances) bool { return c.acks == 0 }
+
+// maybeTwice: a retry may have written a second copy, and the copy that was
+// acknowledged was never promised to stay.
+func maybeTwice(c *circumstances) bool { return !acksAll(c) && !idempotent(c) }
 
 func uncleanUnseen(c *circumstances) bool {
 	return !c.elected && c.profile.topic(c.topic, kafka.UncleanLeaderElection) == "true"

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
+
+	"tidemark/model/event"
 )
 
 // judgesAll asks a test process to print what it says of all histories.
@@ -17,8 +20,10 @@ func allReports(t testing.TB) []byte {
 	var out bytes.Buffer
 	write := json.NewEncoder(&out)
 	for _, h := range cleanHistories(t) {
-		if err := write.Encode(Check(h.events)); err != nil {
-			t.Fatal(err)
+		for _, events := range [][]event.Event{h.events, h.wrecked()} {
+			if err := write.Encode(Check(events)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		faults := plantedFaults()
 		for k := range faults {
@@ -33,6 +38,32 @@ func allReports(t testing.TB) []byte {
 		}
 	}
 	return out.Bytes()
+}
+
+// wrecked is wrong all over, so that rules have many findings to put in order.
+func (h *clean) wrecked() []event.Event {
+	all := h.copied()
+	for i := range all {
+		e := &all[i]
+		switch {
+		case e.Kind == event.PollOK && i > len(all)/3:
+			e.Records = slices.DeleteFunc(e.Records, func(r event.Record) bool { return r.Attempt%3 == 0 })
+			for k := range e.Records {
+				if e.Records[k].Attempt%5 == 0 {
+					e.Records[k].Hash++
+				}
+			}
+		case e.Kind == event.SendOK && e.Attempt%7 == 0:
+			e.Offset++
+		case e.Kind == event.CommitOK && e.Attempt%4 == 0, e.Kind == event.FetchCommittedOK && e.Attempt%3 == 0:
+			e.Offset += 2
+		case e.Kind == event.TxnEndOK && e.Attempt%2 == 0:
+			e.Text = "abort"
+		case e.Kind == event.Revoked && i%2 == 0:
+			e.Client = "nobody"
+		}
+	}
+	return all
 }
 
 // Reports hold nothing that differs from run to run: no time of the day, no

@@ -240,7 +240,7 @@ var plainModel = porcupine.Model{
 
 // How many random histories are judged twice: of a log, of a group's offsets.
 var (
-	logHistories    = flag.Int("histories", 100_000, "random histories of a log, judged by the sweep and by porcupine")
+	logHistories    = flag.Int("histories", 25_000, "random histories of a log, judged by the sweep and by porcupine")
 	offsetHistories = flag.Int("registers", 12_000, "random histories of a committed offset, judged by the rule and by every order")
 )
 

@@ -10,7 +10,9 @@ import (
 // idempotenceBreak: within one epoch of a producer id a leader takes batches
 // without a gap in their sequence. If a record of unknown outcome is not in the
 // log at the end, nothing that was sent after it in that epoch is. (One that was
-// refused for certain leaves no gap: the producer numbers the rest anew.)
+// refused for certain leaves no gap: the producer numbers the rest anew.) It judges
+// sends whose session tells the producer id and epoch; a client that tells neither
+// gives it nothing to do.
 type idempotenceBreak struct{ tally }
 
 func (*idempotenceBreak) name() string { return "idempotence-break" }

@@ -7,14 +7,19 @@ import (
 )
 
 // malformed: the history is one that clients can have had: it goes forward,
-// what ends has begun, and partitions are those that their topic has. A history
+// what ends has begun, a producer ends one transaction at a time, and partitions
+// are those that their topic has. (Sends and commits may overlap.) A history
 // that is not proves nothing, so this breaks no promise: the verdict is unknown.
 type malformed struct {
 	tally
 	last       uint64 // the event before
 	partitions map[string]int32
+	ending     map[ending]uint64 // ends of transactions that are not answered, and their events
 	told       int
 }
+
+// ending is a producer that ends a transaction.
+type ending struct{ client, transactionalID string }
 
 func (*malformed) name() string { return "malformed" }
 func (*malformed) hygienic()    {}
@@ -58,11 +63,32 @@ func (m *malformed) why(f *facts, e *event.Event) string {
 		if e.End < e.Offset {
 			return fmt.Sprintf("is a poll of %s from %d back to %d", e.Client, e.Offset, e.End)
 		}
+	case event.TxnEndInvoke, event.TxnEndOK, event.TxnEndFail, event.TxnEndUnknown, event.InitProducerInvoke:
+		return m.end(e)
 	default:
 		return ""
 	}
 	if n, known := m.partitions[e.Topic]; known && e.Kind != event.TopicCreated && e.Partition >= n {
 		return fmt.Sprintf("names %s, and the topic has %s", e.TP(), count(int(n), "partition"))
+	}
+	return ""
+}
+
+// end keeps book of a producer's ends of transactions. One that starts anew ends
+// what was open.
+func (m *malformed) end(e *event.Event) string {
+	key := ending{e.Client, e.Who().TransactionalID}
+	open, busy := m.ending[key]
+	if e.Kind != event.TxnEndInvoke {
+		delete(m.ending, key)
+		return ""
+	}
+	if m.ending == nil {
+		m.ending = map[ending]uint64{}
+	}
+	m.ending[key] = e.Seq
+	if busy {
+		return fmt.Sprintf("is a second end of a transaction by %s while that of event %d is open", e.Client, open)
 	}
 	return ""
 }

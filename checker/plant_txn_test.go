@@ -84,7 +84,7 @@ var txnFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "read past the last stable offset", rule: "lso-overrun", least: 60,
+	{name: "read past the last stable offset", rule: "lso-overrun", least: 75,
 		why: "where nothing of the transaction was acknowledged, or its end was asked for by the time of the poll, the history cannot show it open",
 		plant: func(h *clean, i int) []event.Event {
 			e := &h.events[i]

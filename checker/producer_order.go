@@ -33,7 +33,7 @@ func (w *producerOrder) finish(f *facts, r *Report) {
 			}
 			w.checks++
 			if p.sent < above.sent && !r.full(w.name(), rd.tp) {
-				r.settle(f, w.reordered(f, rd, above, p), circumstances{client: p.send.client, session: p.send.session})
+				r.settle(f, w.reordered(f, rd, above, p), circumstances{client: p.send.client, session: p.send.session, acks: p.send.acks})
 			}
 		}
 	}

@@ -95,3 +95,15 @@ func TestDrawnSettingsThatKafkaBindsToAGivenOneGiveWay(t *testing.T) {
 		}
 	}
 }
+
+func TestSettingsThatBindEachOtherAreLookedAtOnceAllAreGiven(t *testing.T) {
+	p, err := plan.Parse("given.txt", givenPlan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := Given{Set: plan.SplitSettings("log.cleaner.max.compaction.lag.ms=5,topic.min.compaction.lag.ms=9")}
+	_, err = Run(g.On(p), Options{})
+	if err == nil || !strings.HasPrefix(err.Error(), "topic t: min.compaction.lag.ms: 9 is more than max.compaction.lag.ms, which is 5") {
+		t.Error(err)
+	}
+}

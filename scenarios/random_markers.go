@@ -32,11 +32,11 @@ func (g *generator) spareMarkers() {
 				restarted[s.Node], stopped[s.Node] = s.At, false
 			}
 		case plan.VerbPower:
-			if soon || stopped[s.Node] {
+			if soon && s.Lose != "none" {
 				s.Verb, s.Lose = plan.VerbKill, ""
 			}
 		case plan.VerbCrash:
-			if soon || stopped[s.Node] {
+			if soon {
 				s.Kind = "kill"
 			}
 		}

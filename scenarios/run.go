@@ -69,7 +69,7 @@ func Run(p *plan.Plan, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkClients(p); err != nil {
+	if err := checkSteps(p, properties); err != nil {
 		return nil, err
 	}
 	p = withLanes(p, o.DataLanes)
@@ -101,18 +101,29 @@ func Run(p *plan.Plan, o Options) (*Result, error) {
 // brokerConfig is the configuration of all brokers, later settings over earlier
 // ones.
 func brokerConfig(settings []plan.Setting) (kafka.Config, error) {
-	pairs := make([]kafka.Pair, len(settings))
-	for i, s := range settings {
-		pairs[i] = kafka.Pair{Key: s.Key, Value: s.Value}
-	}
-	return kafka.NewConfig(kafka.BrokerScope, pairs...)
+	return kafka.NewConfig(kafka.BrokerScope, pairs(settings)...)
 }
 
-// checkClients asks the rules that bind several settings of one client.
-func checkClients(p *plan.Plan) error {
+func pairs(settings []plan.Setting) []kafka.Pair {
+	all := make([]kafka.Pair, len(settings))
+	for i, s := range settings {
+		all[i] = kafka.Pair{Key: s.Key, Value: s.Value}
+	}
+	return all
+}
+
+// checkSteps asks the rules that bind several settings of one client or topic.
+func checkSteps(p *plan.Plan, brokers kafka.Config) error {
 	for i := range p.Steps {
-		if err := app.CheckStep(&p.Steps[i]); err != nil {
+		step := &p.Steps[i]
+		if err := app.CheckStep(step); err != nil {
 			return err
+		}
+		if step.Verb != plan.VerbTopic {
+			continue
+		}
+		if err := kafka.CheckTopic(brokers, pairs(step.Settings)...); err != nil {
+			return fmt.Errorf("topic %s: %w", step.Topic, err)
 		}
 	}
 	return nil

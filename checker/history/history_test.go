@@ -139,6 +139,28 @@ func TestWriterAndReaderKeepHeaderAndEvents(t *testing.T) {
 	}
 }
 
+func TestReaderFindsAFewEventsWithoutTheOthers(t *testing.T) {
+	lines := []string{`{"tidemark_history":1}`}
+	for seq := 1; seq <= 3; seq++ {
+		lines = append(lines, fmt.Sprintf(`{"seq":%d,"kind":"client-crashed","client":"c%d"}`, seq*5, seq))
+	}
+	r, err := history.NewReader("h", strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Only(map[uint64]bool{10: true})
+	var e event.Event
+	if err := r.Next(&e); err != nil || e.Seq != 10 || e.Client != "c2" {
+		t.Errorf("got event %d of %q, %v; want event 10 of c2", e.Seq, e.Client, err)
+	}
+	if _, line := r.At(); line != 3 {
+		t.Errorf("it is said to stand in line %d, want 3", line)
+	}
+	if err := r.Next(&e); !errors.Is(err, io.EOF) {
+		t.Errorf("after the last one: %v", err)
+	}
+}
+
 func TestLinesWithoutNumbersAreNumberedAsTheyStand(t *testing.T) {
 	events, err := read(open(t, "f", head+`{"kind":"client-crashed","client":"a"}`+"\n\n"+`{"kind":"client-crashed","client":"b"}`))
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -167,7 +166,8 @@ func writeLoad(name string, load history.Load, row *checkerRow) error {
 // checkSeconds is how long judging takes, without reading or generating. Events
 // are handed over in pieces, so that the clock is asked seldom.
 func checkSeconds(load history.Load) float64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(checkGC))
+	heap, done := newCollector()
+	defer done()
 	const piece = 8192
 	c := checker.New()
 	for _, e := range load.Header().Events() {
@@ -181,6 +181,7 @@ func checkSeconds(load history.Load) float64 {
 		for i := range events {
 			c.Observe(&events[i])
 		}
+		heap.watch()
 		spent += processorTime() - start
 		events = events[:0]
 	}

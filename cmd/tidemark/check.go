@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -119,15 +117,14 @@ type checkResult struct {
 	witnesses witnesses
 }
 
-// checkGC is the GOGC of a check: nearly all that it allocates stays.
-const checkGC = 100
+// watched is how many events are judged between two looks at the heap.
+const watched = 1 << 14
 
 // judgeHistory reads a history once to judge it, and once more for the events
 // that its findings name.
 func judgeHistory(in *checkInput, stderr io.Writer) (checkResult, error) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(checkGC)
-	}
+	heap, done := newCollector()
+	defer done()
 	p := newProgress(stderr, "check")
 	defer p.done()
 	s, err := in.open(p, nil)
@@ -149,7 +146,9 @@ func judgeHistory(in *checkInput, stderr io.Writer) (checkResult, error) {
 		if err != nil {
 			return checkResult{}, err
 		}
-		result.events++
+		if result.events++; result.events%watched == 0 {
+			heap.watch()
+		}
 		if e.Kind == event.Profile && e.Text == worldSetting+"=open" {
 			result.header.Open = true
 		}

@@ -46,6 +46,8 @@
 //   - for the removal of a directory: every change inside that directory,
 //   - for a directory moved to another parent: every earlier such move.
 //
+// Survey shows such outcomes to a caller who chooses, and loses nothing.
+//
 // SyncDir makes the changes of its directory durable, and what they depend on.
 // Nothing else does: syncing a file says nothing about its name, and a change in
 // one directory nothing about another.

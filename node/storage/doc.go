@@ -33,14 +33,18 @@
 // # What may be on disk
 //
 // After a kill, or a power loss that keeps any part of what was not synced, a
-// start that is not clean makes one of these out of what it finds:
+// start that is not clean makes one of these out of what it finds. The tests that are
+// named show one each; TestEveryCrashOfEveryShortWorkload looks for others, in all
+// workloads of up to three operations:
 //
 //  1. An append in progress: a torn batch at the end. It is cut off, at the first
 //     bad length, magic, CRC or offset
 //     (TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft).
 //  2. Segments, or names of segments, that are not there though later ones are:
 //     the log ends before the hole, the later ones go
-//     (TestRecoveryDropsWhatFollowsALostSegment).
+//     (TestRecoveryDropsWhatFollowsALostSegment). Of a log that was never flushed the
+//     first segments may be missing: that cannot be told from retention, and the log
+//     begins at the first that is there, as in Kafka.
 //  3. Indexes behind, ahead of or beside the log from the recovery point on:
 //     rebuilt. Before it they were flushed with the log and are trusted
 //     (TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint).
@@ -86,7 +90,10 @@
 //     TestAnIndexOfAbortedTransactionsThatCannotBeIsRebuiltEvenAfterACleanStop).
 //  13. Files under .deleted: removed (TestAStartRemovesWhatAnEarlierLifeDeleted).
 //     If it is an index whose log is still there under its own name, the segment
-//     is walked first (TestALogThatComesBackWithoutAnIndexIsWalked).
+//     is walked first (TestALogThatComesBackWithoutAnIndexIsWalked). A segment that is
+//     walked for its indexes alone keeps the epochs and producers of what follows it
+//     (TestASegmentThatIsWalkedForItsIndexesLeavesTheOthersTheirEpochs,
+//     TestACleanStartThatWalksAnEmptySegmentKnowsItsProducers).
 //  14. Segments that retention deleted: the youngest of them, as each is renamed
 //     only when the name of the one before is durable; they are part of the log
 //     again (TestSegmentsAreDeletedOneAfterAnother), with the leader epochs that
