@@ -8,19 +8,19 @@ import (
 
 // collector sets the pace of the garbage collector for a check. Nearly all that a
 // check allocates stays, so the collector finds little and goes over all that is
-// there each time: it is let go slowly while the heap is small, and as usual once
-// going slowly could take a gigabyte.
+// there each time: it is let go as slowly as the memory meant for a check allows,
+// and as usual once that is used up.
 type collector struct {
-	live  [1]metrics.Sample
-	ample bool
+	live [1]metrics.Sample
+	last uint64 // the live heap when the pace was set, bytes
+	own  bool   // the pace is ours to set
 }
 
-// Paces (GOGC) while there is ample memory and after, and the live heap in between,
-// bytes.
+// Paces (GOGC) at the most and at the least, and the heap to stay below, bytes.
 const (
-	ampleGC  = 400
-	usualGC  = 100
-	ampleTop = 192 << 20
+	slowestGC = 400
+	usualGC   = 100
+	roomyHeap = 800 << 20
 )
 
 // newCollector takes the pace over, unless the environment sets it. It returns
@@ -30,18 +30,25 @@ func newCollector() (c *collector, done func()) {
 	if os.Getenv("GOGC") != "" {
 		return c, func() {}
 	}
-	c.ample = true
-	before := debug.SetGCPercent(ampleGC)
+	c.own = true
+	before := debug.SetGCPercent(slowestGC)
 	return c, func() { debug.SetGCPercent(before) }
 }
 
-// watch sees whether memory is still ample. Call it now and then.
+// watch sets the pace by what the last collection left. Call it now and then.
 func (c *collector) watch() {
-	if !c.ample {
+	if !c.own {
 		return
 	}
-	if metrics.Read(c.live[:]); c.live[0].Value.Uint64() > ampleTop {
-		c.ample = false
-		debug.SetGCPercent(usualGC)
+	metrics.Read(c.live[:])
+	live := c.live[0].Value.Uint64()
+	if live == c.last || live == 0 {
+		return
 	}
+	c.last = live
+	pace := usualGC
+	if live < roomyHeap {
+		pace = int(min(max((roomyHeap-live)*100/live, usualGC), slowestGC))
+	}
+	debug.SetGCPercent(pace)
 }
