@@ -1,54 +1,53 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
 )
 
-// collector sets the pace of the garbage collector for a check. Nearly all that a
-// check allocates stays, so the collector finds little and goes over all that is
-// there each time: it is let go as slowly as the memory meant for a check allows,
-// and as usual once that is used up.
+// collector lets the garbage collector rest during a check. Nearly all that a check
+// allocates stays, so a collection finds little and goes over all that is there; up
+// to the memory meant for a check there is none. A history that needs more gets the
+// usual collector back.
 type collector struct {
-	live [1]metrics.Sample
-	last uint64 // the live heap when the pace was set, bytes
-	own  bool   // the pace is ours to set
+	live  [1]metrics.Sample
+	rests bool
 }
 
-// Paces (GOGC) at the most and at the least, and the heap to stay below, bytes.
+// The heap up to which nothing is collected, and the live heap from which on
+// collecting at the first of them would be in vain, bytes.
 const (
-	slowestGC = 400
-	usualGC   = 100
-	roomyHeap = 800 << 20
+	restUntil = 900 << 20
+	tooMuch   = 700 << 20
 )
 
-// newCollector takes the pace over, unless the environment sets it. It returns
-// what gives it back.
+// newCollector lets the collector rest, unless the environment sets its pace. It
+// returns what wakes it.
 func newCollector() (c *collector, done func()) {
 	c = &collector{live: [1]metrics.Sample{{Name: "/gc/heap/live:bytes"}}}
-	if os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return c, func() {}
 	}
-	c.own = true
-	before := debug.SetGCPercent(slowestGC)
-	return c, func() { debug.SetGCPercent(before) }
+	c.rests = true
+	pace, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(restUntil)
+	return c, func() {
+		debug.SetGCPercent(pace)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
-// watch sets the pace by what the last collection left. Call it now and then.
+// watch wakes the collector once a collection has left too much. Call it now and
+// then.
 func (c *collector) watch() {
-	if !c.own {
+	if !c.rests {
 		return
 	}
 	metrics.Read(c.live[:])
-	live := c.live[0].Value.Uint64()
-	if live == c.last || live == 0 {
-		return
+	if c.live[0].Value.Uint64() > tooMuch {
+		c.rests = false
+		debug.SetGCPercent(100)
+		debug.SetMemoryLimit(math.MaxInt64)
 	}
-	c.last = live
-	pace := usualGC
-	if live < roomyHeap {
-		pace = int(min(max((roomyHeap-live)*100/live, usualGC), slowestGC))
-	}
-	debug.SetGCPercent(pace)
 }
