@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 
 	"tidemark/model/kafka"
 	"tidemark/model/record"
+	"tidemark/node/client"
 )
 
 // The versions that the driver speaks: topics by name, so that a frame can be
@@ -155,9 +157,30 @@ func (d *driver) produced(res *kmsg.ProduceResponse) error {
 		return err
 	}
 	if code := kafka.ErrorCode(res.Topics[0].Partitions[0].ErrorCode); code != kafka.None {
-		return fmt.Errorf("produce: %v", code)
+		return &refusedProduce{code}
 	}
 	return nil
+}
+
+// refusedProduce is an answer with an error code.
+type refusedProduce struct{ code kafka.ErrorCode }
+
+func (r *refusedProduce) Error() string { return fmt.Sprintf("produce: %v", r.code) }
+
+// settle sends the frame until it is taken: the broker that metadata names as the
+// leader of a new topic may hear of that last.
+func (d *driver) settle(frame []byte) error {
+	for tries := 0; ; tries++ {
+		if _, err := d.conn.Write(frame); err != nil {
+			return err
+		}
+		err := d.produced(kmsg.NewPtrProduceResponse())
+		var refused *refusedProduce
+		if !errors.As(err, &refused) || !client.NeedsMetadata(refused.code) || tries == 200 {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // inFlight is how many requests are under way at a time: what a producer does by
@@ -270,6 +293,9 @@ func measureServe(t target, w workload, topic string, duration time.Duration) (s
 	single, _ := produceFrame(topic, w.recordBytes, 1)
 	frame, batchBytes := produceFrame(topic, w.recordBytes, w.records)
 	row.BatchBytes = batchBytes
+	if err := d.settle(single); err != nil {
+		return row, err
+	}
 	if _, err := d.produce(frame, duration/10); err != nil {
 		return row, err
 	}
