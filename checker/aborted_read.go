@@ -22,7 +22,7 @@ func (w *abortedRead) finish(f *facts, r *Report) {
 		if x.outcome == txnCommitted || s == nil || r.full(w.name(), s.rd.tp) {
 			continue
 		}
-		why := x.proof
+		why := x.proof.String()
 		if x.outcome == txnOpen {
 			why = "nobody asked to commit it"
 		}
@@ -58,7 +58,7 @@ func (s *sighting) own() bool {
 	if s.poll.session != nil && s.poll.session.Txn != 0 {
 		return s.poll.session.Txn == s.txn.id
 	}
-	return s.poll.client == s.txn.client && slices.ContainsFunc(s.txn.reads, func(r readRef) bool { return r.rd == s.rd && &r.rd.polls[r.poll] == s.poll })
+	return s.poll.client == s.txn.client && slices.ContainsFunc(s.txn.reads, func(r readRef) bool { return r.rd == s.rd && r.rd.polls.at(r.poll) == s.poll })
 }
 
 // finding is a broken promise about one committed read, witnessed by more events than the

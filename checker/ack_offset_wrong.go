@@ -43,7 +43,7 @@ func (w *ackOffsetWrong) finish(f *facts, r *Report) {
 }
 
 func (w *ackOffsetWrong) wrong(f *facts, rd *reading, p *place) Finding {
-	s, read := p.send, &rd.polls[p.first]
+	s, read := p.send, rd.poll(p.first)
 	found := Finding{Rule: w.name(), Verdict: Violation, Seq: s.done, At: s.doneAt, TP: rd.tp, Offset: s.offset, Last: s.offset, Count: 1,
 		Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: s.client, Attempt: s.attempt, Witness: []uint64{s.done, read.seq},
 		Acked: Moment{s.done, s.doneAt, kafka.NoBroker, fmt.Sprintf("%s acknowledged at offset %d", s.what(), s.offset)},

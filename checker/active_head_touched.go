@@ -26,7 +26,7 @@ func (w *activeHeadTouched) finish(f *facts, r *Report) {
 				continue
 			}
 			w.checks++
-			age := by.at - p.send.at // at the most
+			age := f.clocks.most(p.send.called(), by.stamp()) // at the most
 			if p.last == p.cover || age >= lag || r.full(w.name(), rd.tp) {
 				continue
 			}

@@ -56,6 +56,10 @@ const noPartitionEpoch kafka.PartitionEpoch = -1
 
 func (*alterPartitionRegister) name() string { return "alter-partition-register" }
 
+func (*alterPartitionRegister) kinds() []event.Kind {
+	return []event.Kind{event.Died, event.Elected, event.ISRChanged, event.ISRProposed, event.ISRApplied, event.AlterPartitionRefused, event.BecameLeader}
+}
+
 func (a *alterPartitionRegister) observe(f *facts, e *event.Event, _ *Report) {
 	switch e.Kind {
 	case event.Died:

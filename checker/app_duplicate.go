@@ -21,7 +21,7 @@ type payload struct {
 
 func (w *appDuplicate) finish(f *facts, r *Report) {
 	open, hashes := map[payload]*send{}, map[uint64]bool{}
-	for _, s := range f.history.order {
+	for s := range f.history.sends.each() {
 		if s.outcome == event.SendOK && !hashes[s.hash] {
 			continue
 		}

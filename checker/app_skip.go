@@ -21,7 +21,7 @@ func (w *appSkip) finish(f *facts, r *Report) {
 			continue
 		}
 		for _, ref := range x.reads {
-			p := &ref.rd.polls[ref.poll]
+			p := ref.rd.polls.at(ref.poll)
 			if p.lo == p.hi {
 				continue
 			}
@@ -30,8 +30,8 @@ func (w *appSkip) finish(f *facts, r *Report) {
 			if on == nil || on.from < p.end || f.txns.inside(on) == x || r.full(w.name(), ref.rd.tp) {
 				continue
 			}
-			first := ref.rd.records[p.lo].Offset
-			r.settleTxn(f, Finding{Rule: w.name(), Verdict: Violation, Seq: on.seq, At: on.at, TP: ref.rd.tp, Offset: first, Last: p.end - 1, Count: p.hi - p.lo,
+			first := ref.rd.record(p.lo).Offset
+			r.settleTxn(f, Finding{Rule: w.name(), Verdict: Violation, Seq: on.seq, At: on.at, TP: ref.rd.tp, Offset: first, Last: p.end - 1, Count: int(p.hi - p.lo),
 				Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: p.client, Witness: witnesses(p.seq, x.decided.seq, on.seq),
 				Text: fmt.Sprintf("%s: %s was given offsets %d to %d in %s (event %d), which was aborted, and read on from %d (event %d)",
 					ref.rd.tp, p.client, first, p.end-1, x.what(), p.seq, on.from, on.seq)}, circumstances{client: p.client})
@@ -47,17 +47,17 @@ type pollsOfReaders map[*reading][]int
 func (m pollsOfReaders) after(ref readRef) *poll {
 	next, known := m[ref.rd]
 	if !known {
-		next = make([]int, len(ref.rd.polls))
+		next = make([]int, ref.rd.polls.len())
 		last := map[string]int{}
 		for i := len(next) - 1; i >= 0; i-- {
-			client := ref.rd.polls[i].client
+			client := ref.rd.polls.at(i).client
 			next[i] = last[client] // 0: none, for poll 0 comes after no other
 			last[client] = i
 		}
 		m[ref.rd] = next
 	}
 	if i := next[ref.poll]; i > 0 {
-		return &ref.rd.polls[i]
+		return ref.rd.polls.at(i)
 	}
 	return nil
 }

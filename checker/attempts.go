@@ -1,65 +1,87 @@
 package checker
 
-// attempts finds sends by their attempt, and keeps them in blocks so that taking
-// one in costs no allocation of its own. Attempt ids count up in their lower 32
+// attempts finds sends by their attempt. Attempt ids count up in their lower 32
 // bits (event.Ordinal), so each upper half has a table; ids that do not count up
 // go into a map.
 type attempts struct {
-	tables map[uint32]*ordinals
-	upper  uint32    // of the table used last: events come in runs
-	last   *ordinals // nil before the first
-	sparse map[uint64]*send
-	block  []send
+	near   []*ordinals          // by upper half, where that is a small number
+	far    map[uint32]*ordinals // by upper half, elsewhere
+	sparse map[uint64]*ticket
 }
 
 // ordinals are the sends of one upper half, by the lower one.
-type ordinals struct{ sends []*send }
+type ordinals struct{ sends blocks[ticket] }
 
-// sendsInBlock is how many sends are allocated at once.
-const sendsInBlock = 1024
-
-func newAttempts() attempts {
-	return attempts{tables: map[uint32]*ordinals{}, sparse: map[uint64]*send{}}
+// ticket is what is asked most often of the send of an attempt: the hash of its
+// value, and its number in order of calls, from 1; 0 is no send.
+type ticket struct {
+	hash   uint64
+	number int32
 }
 
-// get returns the send of an attempt, nil for none.
-func (a *attempts) get(attempt uint64) *send {
+// nearUppers is how many upper halves need no map; looseOrdinals is by how much an
+// ordinal may be more than twice as large as all before it.
+const nearUppers, looseOrdinals = 1 << 12, 1 << 10
+
+// get returns what is known of an attempt's send, nil for none.
+func (a *attempts) get(attempt uint64) *ticket {
 	if t := a.table(uint32(attempt >> 32)); t != nil {
-		if i := int(uint32(attempt)); i < len(t.sends) {
-			return t.sends[i]
+		if i := int(uint32(attempt)); i < t.sends.len() {
+			if n := t.sends.at(i); n.number != 0 {
+				return n
+			}
 		}
 	}
-	return a.sparse[attempt]
+	if a.sparse != nil {
+		return a.sparse[attempt]
+	}
+	return nil
 }
 
 func (a *attempts) table(upper uint32) *ordinals {
-	if a.last == nil || a.upper != upper {
-		a.upper, a.last = upper, a.tables[upper]
+	if upper >= nearUppers {
+		return a.far[upper]
 	}
-	return a.last
+	if int(upper) < len(a.near) {
+		return a.near[upper]
+	}
+	return nil
 }
 
-// add makes room for the send of a new attempt.
-func (a *attempts) add(attempt uint64) *send {
-	if len(a.block) == 0 {
-		a.block = make([]send, sendsInBlock)
-	}
-	s := &a.block[0]
-	a.block = a.block[1:]
+// add enters the send of a new attempt.
+func (a *attempts) add(attempt uint64, n ticket) {
 	upper, i := uint32(attempt>>32), int(uint32(attempt))
 	t := a.table(upper)
 	if t == nil {
-		t = &ordinals{}
-		a.tables[upper], a.last = t, t
+		t = a.begin(upper)
 	}
-	switch {
-	case i < len(t.sends):
-		t.sends[i] = s
-	case i < 2*len(t.sends)+sendsInBlock:
-		t.sends = append(t.sends, make([]*send, i-len(t.sends)+1)...)
-		t.sends[i] = s
-	default:
-		a.sparse[attempt] = s
+	if i >= 2*t.sends.len()+looseOrdinals {
+		if a.sparse == nil {
+			a.sparse = map[uint64]*ticket{}
+		}
+		lone := n
+		a.sparse[attempt] = &lone
+		return
 	}
-	return s
+	for t.sends.len() <= i {
+		t.sends.add()
+	}
+	*t.sends.at(i) = n
+}
+
+// begin makes the table of an upper half.
+func (a *attempts) begin(upper uint32) *ordinals {
+	t := &ordinals{}
+	if upper >= nearUppers {
+		if a.far == nil {
+			a.far = map[uint32]*ordinals{}
+		}
+		a.far[upper] = t
+		return t
+	}
+	for len(a.near) <= int(upper) {
+		a.near = append(a.near, nil)
+	}
+	a.near[upper] = t
+	return t
 }

@@ -41,6 +41,10 @@ type auditedRecord struct {
 
 func (*audit) name() string { return "audit" }
 
+func (*audit) kinds() []event.Kind {
+	return []event.Kind{event.AuditRecord, event.AuditReplica, event.BecameLeader, event.BecameFollower, event.Appended, event.Truncated, event.Recovered}
+}
+
 func (a *audit) observe(f *facts, e *event.Event, r *Report) {
 	switch e.Kind {
 	case event.AuditRecord:

@@ -13,8 +13,10 @@ type ackedBeforeCommit struct{ tally }
 
 func (*ackedBeforeCommit) name() string { return "acked-before-commit" }
 
+func (*ackedBeforeCommit) kinds() []event.Kind { return []event.Kind{event.SendOK} }
+
 func (a *ackedBeforeCommit) observe(f *facts, e *event.Event, r *Report) {
-	if e.Kind != event.SendOK || e.Acks != -1 || e.Offset == kafka.NoOffset {
+	if e.Acks != -1 || e.Offset == kafka.NoOffset {
 		return
 	}
 	p := f.watched(e.TP())
@@ -36,8 +38,10 @@ type readBeforeCommit struct{ tally }
 
 func (*readBeforeCommit) name() string { return "read-before-commit" }
 
+func (*readBeforeCommit) kinds() []event.Kind { return []event.Kind{event.PollOK} }
+
 func (b *readBeforeCommit) observe(f *facts, e *event.Event, r *Report) {
-	if e.Kind != event.PollOK || len(e.Records) == 0 {
+	if len(e.Records) == 0 {
 		return
 	}
 	p := f.watched(e.TP())

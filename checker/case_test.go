@@ -23,6 +23,7 @@ import (
 //	profile topic x: cleanup.policy=compact  of one topic, producer or consumer
 //	world open                               the history does not show all producers
 //	clock 5ms                                how wrong each event's time may be
+//	clock 100us A                            and those of one client
 //	tick 1h                                  the time between two events; 1ms if not said
 //
 //	1-4 A send x a -> ok@0                   START-END WHO VERB TOPIC[-PARTITION] ... -> RESULT
@@ -60,7 +61,7 @@ type caseBuilder struct {
 	t        testing.TB
 	events   []event.Event
 	tick     time.Duration
-	clockErr time.Duration
+	clockErr map[string]time.Duration // by client, "" for all others
 	acks     int16
 	attempts map[string]uint64
 }
@@ -77,7 +78,7 @@ var caseVerbs = map[string]func(b *caseBuilder, l *caseLine){
 }
 
 // caseOptions are the words NAME=VALUE that no verb takes for anything else.
-var caseOptions = []string{"acks", "pid", "tid", "txn", "group", "member", "gen", "hw", "lso", "from", "to", "iso", "isr", "end", "node", "by", "pe", "key", "source", "leader", "unstable"}
+var caseOptions = []string{"acks", "pid", "tid", "txn", "group", "member", "gen", "hw", "lso", "from", "to", "iso", "isr", "end", "node", "by", "pe", "key", "source", "leader", "unstable", "headers", "ts", "told", "toldheaders"}
 
 // defaultProfile is what a case has unless it says otherwise.
 var defaultProfile = []string{"acks=all", "min.insync.replicas=2", "unclean.leader.election.enable=false", "eligible.leader.replicas.version=1",
@@ -153,6 +154,52 @@ func TestEveryRuleHasAViolatingAndAPassingCase(t *testing.T) {
 		}
 		if !violated[p.Rule] || !passed[p.Rule] {
 			t.Errorf("%s: violated by a case: %v, judged by a case that passes: %v", p.Rule, violated[p.Rule], passed[p.Rule])
+		}
+	}
+}
+
+// A clause of the contract that no case asks may say anything.
+func TestEveryClauseOfTheContractDecidesACase(t *testing.T) {
+	spoke := map[[2]string]bool{}
+	for _, c := range readCases(t) {
+		r := checker.Check(c.events)
+		for _, x := range r.Findings {
+			spoke[[2]string{x.Rule, x.Contract}] = true
+		}
+		for _, k := range checker.Clauses() {
+			for _, n := range r.Notes {
+				spoke[k] = spoke[k] || n.Rule == k[0] && strings.Contains(n.Text, ": "+k[1])
+			}
+			for _, u := range r.Unknown {
+				spoke[k] = spoke[k] || strings.HasPrefix(u, k[0]+": ") && strings.HasSuffix(u, ": "+k[1])
+			}
+		}
+	}
+	for _, k := range checker.Clauses() {
+		if !spoke[k] {
+			t.Errorf("%s: no case is decided by the clause %q", k[0], k[1])
+		}
+	}
+}
+
+// Elections that may be unclean and that nobody saw leave nothing to say of what
+// rests on them.
+func TestElectionsThatNobodySawConvictNobody(t *testing.T) {
+	for _, c := range readCases(t) {
+		if slices.ContainsFunc(c.events, func(e event.Event) bool { return e.Kind == event.Elected }) {
+			continue
+		}
+		allowed := event.New(event.Profile)
+		allowed.Text = "unclean.leader.election.enable=true"
+		i := slices.IndexFunc(c.events, func(e event.Event) bool { return e.Seq > 0 })
+		unseen := checker.Check(slices.Insert(slices.Clone(c.events), i, allowed))
+		for _, rule := range unseen.Broken() {
+			if slices.Contains(checker.RestOnElections, rule) {
+				t.Errorf("%s: %s is a violation all the same", c.name, rule)
+			}
+		}
+		if before := checker.Check(c.events); before.Verdict == checker.Violation && unseen.Verdict == checker.Pass {
+			t.Errorf("%s: it was a violation of %v, and passes now", c.name, before.Broken())
 		}
 	}
 }
@@ -254,7 +301,7 @@ func parseCase(t testing.TB, name, text string) *caseFile {
 		t.Fatalf("%s: no line ---- between the history and its verdict", name)
 	}
 	c := &caseFile{name: name}
-	b := &caseBuilder{t: t, tick: time.Millisecond, acks: -1, attempts: map[string]uint64{}}
+	b := &caseBuilder{t: t, tick: time.Millisecond, acks: -1, attempts: map[string]uint64{}, clockErr: map[string]time.Duration{}}
 	for _, p := range defaultProfile {
 		b.profile(p)
 	}
@@ -268,7 +315,12 @@ func parseCase(t testing.TB, name, text string) *caseFile {
 	c.events = b.events
 	for i := range c.events {
 		c.events[i].At = int64(c.events[i].Seq) * int64(b.tick)
-		c.events[i].ClockErr = int64(b.clockErr)
+		e := &c.events[i]
+		err, own := b.clockErr[e.Client]
+		if !own {
+			err = b.clockErr[""]
+		}
+		e.ClockErr = int64(err)
 	}
 	for _, line := range strings.Split(verdict, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -291,7 +343,7 @@ func (b *caseBuilder) line(name, line string) {
 		b.profile("history.world=" + w[1])
 		return
 	case "clock":
-		b.clockErr, err = time.ParseDuration(w[1])
+		b.clockErr[strings.Join(w[2:], " ")], err = time.ParseDuration(w[1])
 	case "tick":
 		b.tick, err = time.ParseDuration(w[1])
 	default:

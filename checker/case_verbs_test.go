@@ -7,7 +7,7 @@ import (
 	"tidemark/model/kafka"
 )
 
-// WHO send TOPIC [KEY=]VALUE [acks=N] [pid=ID/EPOCH] [txn=N] -> ok@OFFSET | no(CODE) | ??[(CODE)]
+// WHO send TOPIC [KEY=]VALUE [headers=TEXT] [ts=MS] [told=MS toldheaders=TEXT: with its outcome] [acks=N] [pid=ID/EPOCH] [txn=N] -> ok@OFFSET | no(CODE) | ??[(CODE)]
 func caseSend(b *caseBuilder, l *caseLine) {
 	attempt, key, hash, text := b.record(l.args[1])
 	set := func(e *event.Event) {
@@ -15,6 +15,10 @@ func caseSend(b *caseBuilder, l *caseLine) {
 		if v, ok := l.opts["acks"]; ok {
 			e.Acks = acksOf(b.t, v)
 		}
+		if v, ok := l.opts["headers"]; ok {
+			e.Headers = event.HashHeader(event.NoHeaders, v, nil)
+		}
+		e.Timestamp = kafka.Timestamp(l.offset(b.t, "ts", 0))
 	}
 	b.emit(l.start, event.SendInvoke, l, l.args[0], set)
 	if l.end == 0 {
@@ -30,6 +34,10 @@ func caseSend(b *caseBuilder, l *caseLine) {
 	}
 	b.emit(l.end, kind, l, l.args[0], func(e *event.Event) {
 		set(e)
+		e.Timestamp += kafka.Timestamp(l.offset(b.t, "told", 0))
+		if v, ok := l.opts["toldheaders"]; ok {
+			e.Headers = event.HashHeader(event.NoHeaders, v, nil)
+		}
 		if acked {
 			e.Offset = kafka.Offset(num(b.t, offset))
 		} else {
@@ -38,7 +46,7 @@ func caseSend(b *caseBuilder, l *caseLine) {
 	})
 }
 
-// WHO poll TOPIC [iso=rc] [from=N] [to=N] -> OFFSET=[KEY=]VALUE[/eN] ... [drained] [hw=N] [lso=N]
+// WHO poll TOPIC [iso=rc] [from=N] [to=N] -> OFFSET=[KEY=]VALUE[^HEADERS][@MS][/eN] ... [drained] [hw=N] [lso=N]
 //
 // OFFSET=!commit and OFFSET=!abort are control records.
 func casePoll(b *caseBuilder, l *caseLine) {
@@ -97,6 +105,14 @@ func (b *caseBuilder) polled(e *event.Event, w string) {
 		case "!abort":
 			rec.Control = event.AbortMarker
 		default:
+			rest, stamp, stamped := strings.Cut(rest, "@")
+			if stamped {
+				rec.Timestamp = kafka.Timestamp(num(b.t, stamp))
+			}
+			rest, headers, some := strings.Cut(rest, "^")
+			if some {
+				rec.Headers = event.HashHeader(event.NoHeaders, headers, nil)
+			}
 			value, other, mangled := strings.Cut(rest, "~") // VALUE~OTHER: its attempt, and another value
 			rec.Attempt, rec.Key, rec.Hash, _ = b.record(value)
 			if mangled {

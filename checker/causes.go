@@ -20,14 +20,14 @@ type explanation struct {
 
 // explains lists, for each rule whose findings may be secondary, the rules that
 // explain them, best first: where a finding of one of these concerns an offset of
-// the same partition, it is the cause.
+// the same partition, or nobody knows which offset of it, it is the cause.
 var explains = []explanation{
 	{"HWMonotone", []string{"LeaderCompleteness"}},
 	{"inconsistent-offsets", []string{"rewritten", "lost-write", "vanished-read"}},
 	{"vanished-read", []string{"lost-write"}},
-	{"poll-skip", []string{"lost-write", "newest-lost", "vanished-read"}},
-	{"int-poll-skip", []string{"rewritten", "newest-lost", "lost-write", "vanished-read"}},
-	{"unexplained-gap", []string{"lost-write", "vanished-read"}},
+	{"poll-skip", []string{"lost-write", "newest-lost", "vanished-read", "failed-write-visible"}},
+	{"int-poll-skip", []string{"rewritten", "newest-lost", "lost-write", "vanished-read", "failed-write-visible"}},
+	{"unexplained-gap", []string{"lost-write", "vanished-read", "torn-transaction"}},
 	{"lost-write", []string{"rewritten", "newest-lost"}},
 	{"kv-view", []string{"newest-lost", "tombstone-early", "lost-write", "vanished-read", "poll-skip", "int-poll-skip", "rewritten"}},
 	{"active-head-touched", []string{"newest-lost", "tombstone-early"}},
@@ -105,7 +105,7 @@ func (r *Report) causeOf(i int, byRule map[ruleAt][]int) int {
 			}
 			for _, rule := range e.by {
 				for _, k := range byRule[ruleAt{rule, x.TP}] {
-					if y := &r.Findings[k]; y.Offset <= x.Last && x.Offset <= y.Last && y.Verdict == x.Verdict {
+					if y := &r.Findings[k]; (y.Offset == kafka.NoOffset || y.Offset <= x.Last && x.Offset <= y.Last) && y.Verdict == x.Verdict {
 						return k
 					}
 				}

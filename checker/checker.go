@@ -69,7 +69,7 @@ func insideRules() []rule {
 // logRules judge single partitions from what clients asked and were told.
 func logRules() []rule {
 	return []rule{
-		&malformed{}, &ambiguousAttempt{},
+		newMalformed(), &ambiguousAttempt{},
 		&lostWrite{}, &inconsistentOffsets{}, &failedWriteVisible{}, &readFromFuture{}, &realTimeInversion{}, &ackOffsetWrong{}, &phantom{},
 		&corruptValue{}, &duplicate{}, &appDuplicate{}, &unexplainedGap{}, &vanishedRead{}, &unseen{}, &endOffsetRegression{}, &logStartRegression{},
 		&pollSkip{}, &pollSkip{within: true}, &nonmonotonicPoll{}, &nonmonotonicPoll{within: true}, &illegalReset{},

@@ -23,7 +23,7 @@ func (d *checkerDisagreement) finish(f *facts, r *Report) {
 			continue
 		}
 		o := f.orderOf(rd)
-		if n := len(o.places) + len(rd.polls); n == 0 || n > maxSearched {
+		if n := len(o.places) + rd.polls.len(); n == 0 || n > maxSearched {
 			continue
 		}
 		d.checks++

@@ -92,19 +92,19 @@ func judgeOffsets(ops []offsetOp) (bad *Finding, crowded bool) {
 // offsetOps lists the operations that count, by the event at which they began:
 // with all that may have taken place, or without those that need not have.
 func (f *facts) offsetOps(p *groupPartition, all bool) []offsetOp {
-	read := map[kafka.Offset]uint64{} // the end of the first fetch of a value
+	read := make(map[kafka.Offset]uint64, len(p.fetches)) // the end of the first fetch of a value
 	for _, q := range p.fetches {
 		if at, ok := read[q.offset]; !ok || q.done.seq < at {
 			read[q.offset] = q.done.seq
 		}
 	}
-	writers := map[kafka.Offset]int{}
+	writers := make(map[kafka.Offset]int, len(p.commits))
 	for _, c := range p.commits {
 		if c.effective() {
 			writers[c.offset]++
 		}
 	}
-	var ops []offsetOp
+	ops := make([]offsetOp, 0, len(p.commits)+len(p.fetches))
 	for _, c := range p.commits {
 		if !c.effective() {
 			continue

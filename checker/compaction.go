@@ -27,7 +27,7 @@ func (k *keyIndex) older(rd *reading, p *place, key, after uint64) *place {
 		if q.offset >= p.offset {
 			break
 		}
-		if q.send != p.send && q.last >= 0 && q.last == q.cover && rd.polls[q.last].seq > after {
+		if q.send != p.send && q.last >= 0 && q.last == q.cover && rd.poll(q.last).seq > after {
 			found = q
 		}
 	}

@@ -17,12 +17,12 @@ type span struct {
 
 // spans joins the polls of a partition.
 func (x *logIndex) spans(rd *reading) []span {
-	if x.covered != nil || len(rd.polls) == 0 {
+	if x.covered != nil || rd.polls.len() == 0 {
 		return x.covered
 	}
-	all := make([]span, 0, len(rd.polls))
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	all := make([]span, 0, rd.polls.len())
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		if n := len(all); n > 0 && p.from >= all[n-1].from && p.from <= all[n-1].to { // a reader goes on
 			all[n-1].to, all[n-1].poll = max(all[n-1].to, p.end), int32(i)
 		} else if p.from < p.end {
@@ -52,5 +52,5 @@ func (x *logIndex) coverAt(rd *reading, o kafka.Offset) *poll {
 	if i == len(spans) || spans[i].from > o {
 		return nil
 	}
-	return &rd.polls[spans[i].poll]
+	return rd.poll(spans[i].poll)
 }

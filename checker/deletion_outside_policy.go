@@ -58,8 +58,8 @@ func (w *deletionOutsidePolicy) why(f *facts, rd *reading, s *logStart) string {
 		if p.offset >= s.offset {
 			break
 		}
-		if p.send != nil && p.send.invoked < s.seq && s.at-p.send.at < keep {
-			return fmt.Sprintf("%s at offset %d was %d ms old at the most, and retention.ms is %s", p.send.what(), p.offset, (s.at-p.send.at)/1_000_000, text)
+		if p.send != nil && p.send.invoked < s.seq && f.clocks.most(p.send.called(), s.stamp) < keep {
+			return fmt.Sprintf("%s at offset %d was %d ms old at the most, and retention.ms is %s", p.send.what(), p.offset, f.clocks.most(p.send.called(), s.stamp)/1_000_000, text)
 		}
 	}
 	return ""

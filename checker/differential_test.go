@@ -240,8 +240,8 @@ var plainModel = porcupine.Model{
 
 // How many random histories are judged twice: of a log, of a group's offsets.
 var (
-	logHistories    = flag.Int("histories", 25_000, "random histories of a log, judged by the sweep and by porcupine")
-	offsetHistories = flag.Int("registers", 12_000, "random histories of a committed offset, judged by the rule and by every order")
+	logHistories    = flag.Int("histories", 10_000, "random histories of a log, judged by the sweep and by porcupine")
+	offsetHistories = flag.Int("registers", 6_000, "random histories of a committed offset, judged by the rule and by every order")
 )
 
 // The near-linear sweep and a search through all orders are two definitions of

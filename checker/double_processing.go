@@ -30,9 +30,9 @@ func (w *doubleProcessing) finish(f *facts, r *Report) {
 	if f.history.made == 0 {
 		return
 	}
-	first := map[processed]txnSend{}
+	first := make(map[processed]txnSend, f.history.made)
 	told := map[processed]bool{}
-	for _, s := range f.history.order {
+	for s := range f.history.sends.each() {
 		if s.source == "" {
 			continue
 		}

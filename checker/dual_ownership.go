@@ -88,7 +88,7 @@ func (f *facts) certain(o *ownership) hold {
 		return h
 	}
 	timeout := min(f.profile.consumerMs(o.client, "session.timeout.ms", 45_000), f.profile.consumerMs(o.client, "max.poll.interval.ms", 300_000))
-	if o.to.at-o.proven.at+2*f.txns.clockErr < timeout*1_000_000 {
+	if f.clocks.most(o.proven, o.to) < timeout*1_000_000 {
 		h.until, h.why = o.to, "gave it up"
 	}
 	return h

@@ -97,11 +97,11 @@ func (x *logIndex) firstSeen() map[*send]*place {
 }
 
 func (*duplicate) twice(f *facts, rd *reading, a, b *place) Finding {
-	if rd.polls[b.first].seq < rd.polls[a.first].seq {
+	if rd.poll(b.first).seq < rd.poll(a.first).seq {
 		a, b = b, a
 	}
-	found := f.history.sighting("duplicate", rd, &rd.polls[b.first], rd.records[b.record],
+	found := f.history.sighting("duplicate", rd, rd.poll(b.first), rd.record(b.record),
 		fmt.Sprintf("%s lies at offset %d too", b.send.what(), a.offset))
-	found.Witness = []uint64{rd.polls[a.first].seq, rd.polls[b.first].seq}
+	found.Witness = []uint64{rd.poll(a.first).seq, rd.poll(b.first).seq}
 	return found
 }

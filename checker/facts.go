@@ -14,6 +14,7 @@ type facts struct {
 	profile    profile
 	history    history
 	sessions   sessions
+	clocks     clocks
 	faults     faults
 	ended      stamp // the last event
 	txns       *txnIndex
@@ -24,6 +25,7 @@ type facts struct {
 	damaged    map[kafka.BrokerID]*damage
 	starting   map[kafka.BrokerID]bool // nodes that booted and are not registered yet
 	unknown    []string                // why the run cannot be judged
+	misformed  int                     // events that end what is not open, or name too little
 	last       *partition              // the one touched last: events come in runs
 
 	// Of the present event. at is its partition, nil if it has none.
@@ -44,7 +46,12 @@ func newFacts() *facts {
 }
 
 // partition returns the lineage of a partition, nil if no event told of it.
-func (f *facts) partition(tp kafka.TopicPartition) *partition { return f.partitions[tp] }
+func (f *facts) partition(tp kafka.TopicPartition) *partition {
+	if len(f.order) == 0 {
+		return nil
+	}
+	return f.partitions[tp]
+}
 
 func (f *facts) touch(tp kafka.TopicPartition) *partition {
 	p := f.last
@@ -77,6 +84,7 @@ func (f *facts) sorted() []*partition {
 func (f *facts) observe(e *event.Event) {
 	f.at, f.cut, f.compared, f.mismatches, f.zombie = nil, nil, 0, f.mismatches[:0], kafka.NoOffset
 	f.shrunk, f.ended = false, stampOf(e)
+	f.clocks.observe(e)
 	f.faults.observe(e)
 	switch e.Kind {
 	case event.PollOK, event.PositionReset, event.Assigned, event.Revoked, event.Lost, event.TruncationDetected, event.ClientCrashed:
@@ -104,8 +112,7 @@ func (f *facts) observe(e *event.Event) {
 		f.diskFault(e)
 	case event.Elected:
 		f.touch(e.TP()).elected(e)
-	case event.BecameLeader, event.BecameFollower, event.Appended, event.HighWatermarkMoved, event.Truncated,
-		event.Recovered, event.ISRChanged:
+	case event.BecameLeader, event.BecameFollower, event.Appended, event.HighWatermarkMoved, event.Truncated, event.Recovered, event.ISRChanged:
 		f.lineage(f.touch(e.TP()), e)
 	case event.ISRApplied:
 		f.touch(e.TP()).replica(e.Node).isr = slices.Clone(e.ISR)
@@ -128,6 +135,10 @@ func (f *facts) nodeDied(e *event.Event) {
 		}
 	}
 }
+
+// lineageKinds are the events of replicas, after which facts of the present event
+// may tell of a cut, a mismatch or a zombie.
+var lineageKinds = []event.Kind{event.BecameLeader, event.BecameFollower, event.Appended, event.HighWatermarkMoved, event.Truncated, event.Recovered, event.ISRChanged}
 
 // lineage takes an event of a replica in, then compares what became comparable.
 func (f *facts) lineage(p *partition, e *event.Event) {

@@ -139,7 +139,7 @@ func (rd *reading) key(p *place) uint64 {
 	case p.send != nil && p.send.key != 0:
 		return p.send.key
 	case p.record >= 0:
-		return rd.records[p.record].Key
+		return rd.record(p.record).Key
 	}
 	return 0
 }

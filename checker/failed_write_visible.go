@@ -23,7 +23,7 @@ func (w *failedWriteVisible) finish(f *facts, r *Report) {
 			if s := p.send; s == nil || s.outcome != event.SendFail || p.first < 0 || r.full(w.name(), rd.tp) {
 				continue
 			}
-			found := f.history.sighting(w.name(), rd, &rd.polls[p.first], rd.records[p.record],
+			found := f.history.sighting(w.name(), rd, rd.poll(p.first), rd.record(p.record),
 				fmt.Sprintf("%s failed for certain (event %d)", p.send.what(), p.send.done))
 			found.Witness = []uint64{p.send.done, found.Seq}
 			r.settle(f, found, circumstances{client: p.send.client, code: p.send.code})

@@ -37,7 +37,7 @@ func (w *fencedCommit) finish(f *facts, r *Report) {
 			if x == nil || x.number <= c.session.Generation || r.full(w.name(), c.tp) {
 				continue
 			}
-			why := fmt.Sprintf("it was of generation %d, and member %s of generation %d %s before (event %d)", c.session.Generation, x.member, x.number, x.what, x.seq)
+			why := fmt.Sprintf("it was of generation %d, and member %s of generation %d %s before (event %d)", c.session.Generation, x.member, x.number, x.what(), x.seq)
 			finding := c.finding(w.name(), why, x.seq, c.invoked.seq, c.done.seq)
 			held := f.profile.perMember(c.client) && f.groups.holds(c)
 			r.settleTxn(f, finding, circumstances{client: c.client, held: held}, [2]stamp{x.stamp, c.invoked})

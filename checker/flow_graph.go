@@ -71,7 +71,7 @@ func (g *flowBuilder) build() {
 	}
 	for _, x := range g.f.txns.order {
 		for _, ref := range x.reads {
-			g.read(x, ref.rd, &ref.rd.polls[ref.poll])
+			g.read(x, ref.rd, ref.rd.polls.at(ref.poll))
 		}
 		for _, s := range x.sends {
 			g.made(x, s)
@@ -84,7 +84,7 @@ func (g *flowBuilder) log(tp kafka.TopicPartition) []written {
 	if rd := g.f.history.readings[tp]; rd != nil {
 		rd.index(&g.f.history) // which tells what was seen
 	}
-	var log []written
+	log := make([]written, 0, len(g.f.txns.sends[tp]))
 	for _, s := range g.f.txns.sends[tp] {
 		o := s.seen
 		if o == kafka.NoOffset {
@@ -124,10 +124,10 @@ func (g *flowBuilder) overwrites(tp kafka.TopicPartition) {
 
 // read adds the edges of one poll within a transaction.
 func (g *flowBuilder) read(x *txn, rd *reading, p *poll) {
-	for _, rec := range rd.records[p.lo:p.hi] {
-		if s := g.f.history.send(rec.Attempt); s != nil {
+	for i := p.lo; i < p.hi; i++ {
+		if s := rd.sendOf(i); s != nil {
 			if by := g.f.txns.of(s); by != nil {
-				g.add(by, x, flow{kind: wr, committed: p.committedRead(), tp: rd.tp, offset: rec.Offset, seq: p.seq, at: p.at, wrote: s.invoked})
+				g.add(by, x, flow{kind: wr, committed: p.committedRead(), tp: rd.tp, offset: rd.records.at(int(i)).offset, seq: p.seq, at: p.at, wrote: s.invoked})
 			}
 		}
 	}

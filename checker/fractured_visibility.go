@@ -22,8 +22,8 @@ func (w *fracturedVisibility) finish(f *facts, r *Report) {
 	polls := map[session][]*poll{} // committed reads, by event
 	if len(f.txns.order) > 0 {
 		for _, rd := range f.history.sorted() {
-			for i := range rd.polls {
-				if p := &rd.polls[i]; p.committedRead() {
+			for i := range rd.polls.len() {
+				if p := rd.polls.at(i); p.committedRead() {
 					polls[session{p.client, rd.tp}] = append(polls[session{p.client, rd.tp}], p)
 				}
 			}
@@ -62,7 +62,7 @@ type txnView struct {
 
 // views lists the readers that saw the transaction in more than one partition.
 func (x *txn) views() []txnView {
-	if len(x.sightings) < 2 {
+	if !slices.ContainsFunc(x.sightings, func(s sighting) bool { return s.rd != x.sightings[0].rd }) {
 		return nil
 	}
 	type seenIn struct {

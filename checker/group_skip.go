@@ -38,8 +38,8 @@ func (w *groupSkip) finish(f *facts, r *Report) {
 func (f *facts) deliveries(tp kafka.TopicPartition) map[string][]*poll {
 	by := map[string][]*poll{}
 	if rd := f.history.readings[tp]; rd != nil {
-		for i := range rd.polls {
-			p := &rd.polls[i]
+		for i := range rd.polls.len() {
+			p := rd.polls.at(i)
 			if g := f.groups.groupOf(p); g != "" {
 				by[g] = append(by[g], p)
 			}

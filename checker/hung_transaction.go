@@ -50,8 +50,8 @@ type stuck struct {
 func (w *hungTransaction) partition(f *facts, rd *reading, r *Report) {
 	var s *stuck
 	faults := w.faults
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		lso, hw, known := p.stable()
 		if !known {
 			continue
@@ -87,7 +87,7 @@ func (p *poll) stable() (lso, hw kafka.Offset, known bool) {
 }
 
 func (s *stuck) tooLong(f *facts, rd *reading) bool {
-	waited := s.last.at - s.first.at - 2*f.txns.clockErr
+	waited := f.clocks.least(s.first.stamp(), s.last.stamp())
 	if waited <= noticed {
 		return false
 	}

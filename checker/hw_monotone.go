@@ -14,6 +14,8 @@ type hwMonotone struct{ tally }
 
 func (*hwMonotone) name() string { return "HWMonotone" }
 
+func (*hwMonotone) kinds() []event.Kind { return lineageKinds }
+
 func (h *hwMonotone) observe(f *facts, e *event.Event, r *Report) {
 	switch {
 	case f.cut != nil && f.cut.logEnd < f.cut.to:

@@ -70,7 +70,7 @@ func (w *illegalReset) heldThroughout(f *facts, rd *reading, s *reset, o kafka.O
 		return nil
 	}
 	p := &x.places[i]
-	if _, other := x.rivals(i); other != nil || !p.data() || p.offset != o || p.proof >= s.seq || p.last < 0 || rd.polls[p.last].seq <= s.seq {
+	if _, other := x.rivals(i); other != nil || !p.data() || p.offset != o || p.proof >= s.seq || p.last < 0 || rd.poll(p.last).seq <= s.seq {
 		return nil
 	}
 	return p

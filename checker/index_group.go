@@ -24,6 +24,10 @@ type groupIndex struct {
 	resets     map[kafka.TopicPartition][]positionReset
 	autos      map[string][]*commitOp // automatic commits of a client since it polled last
 	placed     bool                   // the commits know the positions of their consumers
+	kept       struct {
+		commits blocks[commitOp]
+		fetches blocks[fetchOp]
+	}
 }
 
 type groupTP struct {
@@ -53,7 +57,16 @@ type generation struct {
 	number int32
 	member string
 	stamp
-	what string
+	tp     kafka.TopicPartition
+	commit *commitOp // nil for an assignment
+}
+
+// what says by what the generation was seen.
+func (g *generation) what() string {
+	if g.commit != nil {
+		return fmt.Sprintf("committed offset %d of %s", g.commit.offset, g.tp)
+	}
+	return "was assigned " + g.tp.String()
 }
 
 // groupPartition is one group on one partition.
@@ -198,7 +211,7 @@ func (g *groupIndex) owned(e *event.Event) {
 		return
 	}
 	g.clients[e.Client], g.members[groupMember{who.Group, who.Member}] = who.Group, e.Client
-	g.sighted(e, "was assigned "+e.TP().String())
+	g.sighted(e)
 	o := g.held[key]
 	if o == nil {
 		o = &ownership{client: e.Client, from: stampOf(e)}
@@ -218,10 +231,10 @@ func (g *groupIndex) released(key session, e *event.Event) {
 }
 
 // sighted notes a generation of the group.
-func (g *groupIndex) sighted(e *event.Event, what string) {
+func (g *groupIndex) sighted(e *event.Event) {
 	if who := e.Who(); who.Generation >= 0 {
 		x := g.group(who.Group)
-		x.generations = append(x.generations, generation{who.Generation, who.Member, stampOf(e), what})
+		x.generations = append(x.generations, generation{who.Generation, who.Member, stampOf(e), e.TP(), nil})
 	}
 }
 
@@ -231,7 +244,8 @@ func (g *groupIndex) committing(f *facts, e *event.Event) {
 		f.malformed(e, "commits an offset and names no group")
 		return
 	}
-	c := &commitOp{group: who.Group, tp: e.TP(), client: e.Client, session: who, txn: f.txns.txn(e), offset: e.Offset,
+	c := g.kept.commits.add()
+	*c = commitOp{group: who.Group, tp: e.TP(), client: e.Client, session: who, txn: f.txns.txn(e), offset: e.Offset,
 		invoked: stampOf(e), result: e.Kind, polled: f.history.asked[e.Client].seq, position: kafka.NoOffset, consumed: kafka.NoOffset}
 	if c.txn != nil {
 		c.txn.offsets = append(c.txn.offsets, c)
@@ -260,7 +274,7 @@ func (g *groupIndex) committed(f *facts, e *event.Event) {
 	}
 	if who := c.session; who.Generation >= 0 {
 		x := g.group(c.group)
-		x.generations = append(x.generations, generation{who.Generation, who.Member, c.done, fmt.Sprintf("committed offset %d of %s", c.offset, c.tp)})
+		x.generations = append(x.generations, generation{who.Generation, who.Member, c.done, c.tp, c})
 		if client, known := g.members[groupMember{c.group, who.Member}]; known {
 			if o := g.held[session{client, c.tp}]; o != nil && o.from.seq < c.invoked.seq {
 				// The coordinator took it no earlier than it was asked.
@@ -273,7 +287,9 @@ func (g *groupIndex) committed(f *facts, e *event.Event) {
 func (g *groupIndex) fetched(f *facts, e *event.Event) {
 	key := operation{e.Client, e.Attempt, e.TP()}
 	if e.Kind == event.FetchCommittedInvoke {
-		g.fetches[key] = &fetchOp{client: e.Client, group: e.Who().Group, invoked: stampOf(e), unstable: e.Text == "unstable"}
+		op := g.kept.fetches.add()
+		*op = fetchOp{client: e.Client, group: e.Who().Group, invoked: stampOf(e), unstable: e.Text == "unstable"}
+		g.fetches[key] = op
 		return
 	}
 	op := g.fetches[key]

@@ -41,8 +41,8 @@ func (f *facts) trackOf(tp kafka.TopicPartition) track {
 		t[m.client] = append(t[m.client], moved{m.seq, m.to})
 	}
 	if rd := f.history.readings[tp]; rd != nil {
-		for i := range rd.polls {
-			p := &rd.polls[i]
+		for i := range rd.polls.len() {
+			p := rd.polls.at(i)
 			t[p.client] = append(t[p.client], moved{p.seq, p.end})
 		}
 	}
@@ -117,7 +117,7 @@ func (g *groupIndex) proveCommits(f *facts) {
 			if c == nil || c.txn == nil || c.txn.outcome != txnUnknown || q.done.seq < c.invoked.seq {
 				continue
 			}
-			c.txn.decide(txnCommitted, q.done, fmt.Sprintf("%s found its offset %d of group %s at %s (event %d)", q.client, q.offset, p.group, p.tp, q.done.seq))
+			c.txn.decide(txnCommitted, q.done, fmt.Sprintf("%s found its offset %d of group %s at %s", q.client, q.offset, p.group, p.tp))
 			c.txn.applied = q
 		}
 	}

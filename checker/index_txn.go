@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"strings"
 
 	"tidemark/model/event"
@@ -18,7 +19,12 @@ import (
 //	                          └─ neither ──────────────▶ open: it can be read by nobody who
 //	                                                      reads committed
 type txnIndex struct {
-	txns    map[uint64]*txn
+	txns   map[uint64]*txn
+	recent recentTxn
+	kept   struct {
+		txns blocks[txn]
+		ends blocks[txnEnd]
+	}
 	order   []*txn
 	current map[string]*txn // by client: begun, and its end not yet asked for
 	ids     map[string]*transactionalID
@@ -26,8 +32,6 @@ type txnIndex struct {
 	// What is not answered yet.
 	ending       map[operation]*txnEnd
 	initialising map[operation]*initOp
-	// clockErr is the largest error of a clock in the history, ns.
-	clockErr int64
 	// levels: the profile tells isolation.level, for polls that do not.
 	levels bool
 	// clockMoved: a fault moved some clock, so no timeout can be told.
@@ -87,11 +91,12 @@ type txn struct {
 
 	// After closure:
 	outcome txnOutcome
-	decided stamp  // the event that proves the outcome
-	proof   string // that event in words
+	decided stamp // the event that proves the outcome
+	proof   proof
 	// sightings are reads of what it wrote by those who read committed, in order
 	// of partition and poll.
 	sightings []sighting
+	sighted   int // how many they are
 	// seen is the first committed read of it, nil for none; applied is the fetch
 	// of its offset that alone proves its commit, nil for none.
 	seen    *sighting
@@ -119,12 +124,34 @@ type sighting struct {
 	send *send
 	rd   *reading
 	poll *poll
-	rec  event.Record
+	rec  seenRecord
 }
+
+// seenRecord is what is told of a record that was read.
+type seenRecord struct {
+	Offset  kafka.Offset
+	Epoch   kafka.LeaderEpoch // of its batch
+	Attempt uint64
+}
+
+// proof is what the event says that proves an outcome.
+type proof struct {
+	words string
+	seq   uint64
+}
+
+func (p proof) String() string { return fmt.Sprintf("%s (event %d)", p.words, p.seq) }
 
 func newTxnIndex() *txnIndex {
 	return &txnIndex{txns: map[uint64]*txn{}, current: map[string]*txn{}, ids: map[string]*transactionalID{},
 		ending: map[operation]*txnEnd{}, initialising: map[operation]*initOp{}}
+}
+
+// recentTxn is the session that was asked for last, and its transaction: sends of
+// one come in runs.
+type recentTxn struct {
+	session *event.Session
+	txn     *txn
 }
 
 // txn returns the transaction of an event's session, made if it is new; nil for
@@ -133,9 +160,13 @@ func (t *txnIndex) txn(e *event.Event) *txn {
 	if e.Session == nil || e.Session.Txn == 0 {
 		return nil
 	}
+	if t.recent.session == e.Session {
+		return t.recent.txn
+	}
 	x := t.txns[e.Session.Txn]
 	if x == nil {
-		x = &txn{id: e.Session.Txn, index: len(t.order), client: e.Client, begin: stampOf(e)}
+		x = t.kept.txns.add()
+		*x = txn{id: e.Session.Txn, index: len(t.order), client: e.Client, begin: stampOf(e)}
 		t.txns[x.id] = x
 		t.order = append(t.order, x)
 	}
@@ -145,6 +176,7 @@ func (t *txnIndex) txn(e *event.Event) *txn {
 		x.ordinal = len(id.txns)
 		id.txns = append(id.txns, x)
 	}
+	t.recent = recentTxn{e.Session, x}
 	return x
 }
 
@@ -160,7 +192,6 @@ func (t *txnIndex) id(name string) *transactionalID {
 
 // observe takes an event in; the history has it already.
 func (t *txnIndex) observe(f *facts, e *event.Event) {
-	t.clockErr = max(t.clockErr, e.ClockErr)
 	switch e.Kind {
 	case event.SendInvoke:
 		if x := t.txn(e); x != nil {
@@ -194,8 +225,8 @@ func (t *txnIndex) observe(f *facts, e *event.Event) {
 // it names, else to the one that its client is in.
 func (t *txnIndex) polled(f *facts, e *event.Event) {
 	if t.levels && e.Isolation == event.ReadUncommitted && f.profile.consumer(e.Client, "isolation.level") == "read_committed" {
-		polls := f.history.reading(e.TP()).polls
-		polls[len(polls)-1].isolation = event.ReadCommitted
+		polls := &f.history.reading(e.TP()).polls
+		polls.at(polls.len() - 1).isolation = event.ReadCommitted
 	}
 	if len(t.order) == 0 && (e.Session == nil || e.Session.Txn == 0) {
 		return
@@ -206,7 +237,7 @@ func (t *txnIndex) polled(f *facts, e *event.Event) {
 	}
 	if x != nil {
 		rd := f.history.reading(e.TP())
-		x.reads = append(x.reads, readRef{rd, len(rd.polls) - 1})
+		x.reads = append(x.reads, readRef{rd, rd.polls.len() - 1})
 	}
 }
 
@@ -219,7 +250,8 @@ func (t *txnIndex) ended(f *facts, e *event.Event) {
 			f.malformed(e, "ends a transaction and names none")
 			return
 		}
-		end := &txnEnd{abort: e.Text == "abort", client: e.Client, producer: producerOf(e.Session), invoked: stampOf(e), result: e.Kind}
+		end := t.kept.ends.add()
+		*end = txnEnd{abort: e.Text == "abort", client: e.Client, producer: producerOf(e.Session), invoked: stampOf(e), result: e.Kind}
 		x.ends, t.ending[key] = append(x.ends, end), end
 		if t.current[e.Client] == x {
 			delete(t.current, e.Client)
@@ -269,12 +301,6 @@ func (x *txn) commitAsked() (stamp, bool) {
 		}
 	}
 	return stamp{}, false
-}
-
-// before reports whether a came before b for certain: where clocks err, only
-// their distance in time tells.
-func (t *txnIndex) before(a, b stamp) bool {
-	return a.seq < b.seq && (t.clockErr == 0 || b.at-a.at > 2*t.clockErr)
 }
 
 // producerFenced is PRODUCER_FENCED.

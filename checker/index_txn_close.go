@@ -17,20 +17,41 @@ func (t *txnIndex) closure(f *facts) {
 	t.sends = map[kafka.TopicPartition][]txnSend{}
 	for _, x := range t.order {
 		x.told()
-		for _, s := range x.sends {
-			if s.outcome != event.SendFail {
-				t.sends[s.tp] = append(t.sends[s.tp], txnSend{s, x})
-			}
-		}
 	}
+	t.sort()
 	for _, id := range t.byID {
-		id.fence(t)
+		id.fence(&f.clocks)
 	}
 	t.sight(f)
 	for _, x := range t.order {
 		x.read()
 	}
 	f.groups.proveCommits(f)
+}
+
+// sort lists what transactions may have written by partition.
+func (t *txnIndex) sort() {
+	lists := map[kafka.TopicPartition]*[]txnSend{}
+	var last *origin
+	var list *[]txnSend
+	for _, x := range t.order {
+		for _, s := range x.sends {
+			if s.outcome == event.SendFail {
+				continue
+			}
+			if s.origin != last {
+				if last, list = s.origin, lists[s.tp]; list == nil {
+					list = &[]txnSend{}
+					lists[s.tp] = list
+				}
+			}
+			*list = append(roomFor(*list, 1), txnSend{s, x})
+		}
+	}
+	// unordered: each partition has a list of its own.
+	for tp, list := range lists {
+		t.sends[tp] = *list
+	}
 }
 
 // told takes what the ends of a transaction were answered. The first success
@@ -40,45 +61,45 @@ func (x *txn) told() {
 	for _, e := range x.ends {
 		switch {
 		case e.result == event.TxnEndOK && (x.outcome == txnOpen || e.done.seq < x.decided.seq):
-			outcome, words := txnCommitted, "committed"
+			outcome, words := txnCommitted, "it was committed"
 			if e.abort {
-				outcome, words = txnAborted, "aborted"
+				outcome, words = txnAborted, "it was aborted"
 			}
-			x.decide(outcome, e.done, fmt.Sprintf("it was %s (event %d)", words, e.done.seq))
+			x.decide(outcome, e.done, words)
 		case x.outcome != txnOpen:
 		case !e.abort && e.result == event.TxnEndFail:
-			x.decided, x.proof = e.done, fmt.Sprintf("its commit failed for certain (event %d)", e.done.seq)
+			x.decided, x.proof = e.done, proof{"its commit failed for certain", e.done.seq}
 		case !e.abort:
 			asked = true
-		case x.proof == "":
-			x.decided, x.proof = e.invoked, fmt.Sprintf("nobody asked for more than its abort (event %d)", e.invoked.seq)
+		case x.proof == proof{}:
+			x.decided, x.proof = e.invoked, proof{"nobody asked for more than its abort", e.invoked.seq}
 		}
 	}
 	switch {
 	case x.outcome != txnOpen:
 	case asked:
-		x.outcome, x.decided, x.proof = txnUnknown, stamp{}, ""
+		x.outcome, x.decided, x.proof = txnUnknown, stamp{}, proof{}
 	case len(x.ends) > 0:
 		x.outcome = txnAborted
 	}
 }
 
-func (x *txn) decide(o txnOutcome, by stamp, proof string) {
-	x.outcome, x.decided, x.proof = o, by, proof
+func (x *txn) decide(o txnOutcome, by stamp, words string) {
+	x.outcome, x.decided, x.proof = o, by, proof{words, by.seq}
 }
 
 // fence closes the transactions that a later owner of the id ended: a producer
 // that finishes InitProducerId has seen every older transaction ended, and one
 // that nobody had asked to commit was aborted.
-func (id *transactionalID) fence(t *txnIndex) {
+func (id *transactionalID) fence(c *clocks) {
 	for _, x := range id.txns {
 		if x.outcome != txnOpen && x.outcome != txnUnknown {
 			continue
 		}
 		asked, committing := x.commitAsked()
 		for _, op := range id.inits {
-			if op.result == event.InitProducerOK && t.before(x.begin, op.invoked) && (!committing || t.before(op.done, asked)) {
-				x.decide(txnAborted, op.done, fmt.Sprintf("%s took %s over (event %d)", op.client, id.id, op.done.seq))
+			if op.result == event.InitProducerOK && c.before(x.begin, op.invoked) && (!committing || c.before(op.done, asked)) {
+				x.decide(txnAborted, op.done, fmt.Sprintf("%s took %s over", op.client, id.id))
 				break
 			}
 		}
@@ -90,22 +111,31 @@ func (t *txnIndex) sight(f *facts) {
 	if len(t.order) == 0 {
 		return
 	}
+	var all []sighting
 	for _, rd := range f.history.sorted() {
-		for i := range rd.polls {
-			p := &rd.polls[i]
+		for p := range rd.polls.each() {
 			if p.isolation != event.ReadCommitted {
 				continue
 			}
-			for _, rec := range rd.records[p.lo:p.hi] {
-				s := f.history.send(rec.Attempt)
+			for i := p.lo; i < p.hi; i++ {
+				s, r := rd.sendOf(i), rd.records.at(int(i))
 				if s == nil {
 					continue
 				}
 				if x := t.of(s); x != nil {
-					x.sightings = append(x.sightings, sighting{x, s, rd, p, rec})
+					all = append(roomFor(all, 1), sighting{x, s, rd, p, seenRecord{r.offset, r.epoch, s.attempt}})
+					x.sighted++
 				}
 			}
 		}
+	}
+	rest := make([]sighting, len(all))
+	for _, x := range t.order {
+		x.sightings, rest = rest[:0:x.sighted], rest[x.sighted:]
+	}
+	for i := range all {
+		x := all[i].txn
+		x.sightings = append(x.sightings, all[i])
 	}
 }
 
@@ -119,8 +149,8 @@ func (x *txn) read() {
 	}
 	if x.seen != nil && x.outcome == txnUnknown {
 		s := x.seen
-		x.decide(txnCommitted, stamp{s.poll.seq, s.poll.at}, fmt.Sprintf("%s read %s of it at offset %d of %s (event %d)",
-			s.poll.client, s.send.what(), s.rec.Offset, s.rd.tp, s.poll.seq))
+		x.decide(txnCommitted, stamp{s.poll.seq, s.poll.at}, fmt.Sprintf("%s read %s of it at offset %d of %s",
+			s.poll.client, s.send.what(), s.rec.Offset, s.rd.tp))
 	}
 }
 
@@ -130,7 +160,14 @@ func (t *txnIndex) of(s *send) *txn {
 	if s.session == nil || s.session.Txn == 0 {
 		return nil
 	}
-	return t.txns[s.session.Txn]
+	if t.recent.session == s.session {
+		return t.recent.txn
+	}
+	x := t.txns[s.session.Txn]
+	if x != nil {
+		t.recent = recentTxn{s.session, x}
+	}
+	return x
 }
 
 // txnOf is the transaction that a send belongs to, with its outcome; nil for
@@ -174,5 +211,7 @@ func (f *facts) markersOf(tp kafka.TopicPartition) []marker {
 
 // malformed notes an event that no history can hold.
 func (f *facts) malformed(e *event.Event, what string) {
-	f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d of %s %s", e.Seq, e.Client, what))
+	if f.misformed++; f.misformed <= mostUnknown {
+		f.unknown = append(f.unknown, fmt.Sprintf("malformed: event %d of %s %s", e.Seq, e.Client, what))
+	}
 }

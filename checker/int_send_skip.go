@@ -18,10 +18,8 @@ func (w *intSendSkip) finish(f *facts, r *Report) {
 		return
 	}
 	for _, rd := range f.history.sorted() {
-		last := map[uint64]*place{} // by transaction
-		others := 0                 // changes of transaction so far
-		at := map[uint64]int{}      // others at the last record of a transaction
-		var before uint64
+		runs := map[uint64]run{} // by transaction: the last one
+		var at run               // the one at hand
 		x := rd.index(&f.history)
 		for i := range x.places {
 			p := &x.places[i]
@@ -32,20 +30,27 @@ func (w *intSendSkip) finish(f *facts, r *Report) {
 			if p.send != nil && p.send.session != nil {
 				txn = p.send.session.Txn
 			}
-			if txn != before || txn == 0 {
-				others++
+			if txn != 0 {
+				w.checks++
 			}
-			before = txn
-			if txn == 0 {
-				continue
+			if txn != at.txn || txn == 0 {
+				if at.txn != 0 {
+					runs[at.txn] = at
+				}
+				q := runs[txn]
+				if at = (run{txn, p}); txn != 0 && q.last != nil && !r.full(w.name(), rd.tp) {
+					r.settle(f, w.apart(rd, q.last, p), circumstances{client: p.send.client, session: p.send.session})
+				}
 			}
-			w.checks++
-			if q := last[txn]; q != nil && at[txn] != others && !r.full(w.name(), rd.tp) {
-				r.settle(f, w.apart(rd, q, p), circumstances{client: p.send.client, session: p.send.session})
-			}
-			last[txn], at[txn] = p, others
+			at.last = p
 		}
 	}
+}
+
+// run is records of one transaction, or of none, that nothing lies between.
+type run struct {
+	txn  uint64
+	last *place
 }
 
 func (w *intSendSkip) apart(rd *reading, a, b *place) Finding {

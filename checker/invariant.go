@@ -12,11 +12,11 @@ type invariant struct{ tally }
 
 func (*invariant) name() string { return "invariant" }
 
-func (i *invariant) observe(f *facts, e *event.Event, r *Report) {
-	if e.Kind == event.Invariant {
-		r.Findings = append(r.Findings, Finding{Rule: i.name(), Verdict: Violation, Seq: e.Seq, At: e.At, Witness: []uint64{e.Seq}, TP: e.TP(),
-			Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: e.Node, Text: fmt.Sprintf("node %d stopped on a broken invariant: %s", e.Node, e.Text)})
-	}
+func (*invariant) kinds() []event.Kind { return []event.Kind{event.Invariant} }
+
+func (i *invariant) observe(_ *facts, e *event.Event, r *Report) {
+	r.Findings = append(r.Findings, Finding{Rule: i.name(), Verdict: Violation, Seq: e.Seq, At: e.At, Witness: []uint64{e.Seq}, TP: e.TP(),
+		Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: e.Node, Text: fmt.Sprintf("node %d stopped on a broken invariant: %s", e.Node, e.Text)})
 }
 
 // finish counts one check for a history that comes from inside.

@@ -33,7 +33,7 @@ func (w *kvView) finish(f *facts, r *Report) {
 			if !any && (rd.hashOf(p) == 0 || p.offset < rd.facts.startAt(d.seq)) || any && held == p.offset || r.full(w.name(), rd.tp) {
 				continue
 			}
-			c := circumstances{client: d.client, tombstone: rd.hashOf(p) == 0, age: max(0, d.at-rd.keptFrom(p, d).at)}
+			c := circumstances{client: d.client, tombstone: rd.hashOf(p) == 0, age: max(0, f.clocks.most(rd.keptFrom(p, d), d.stamp()))}
 			r.settle(f, w.differs(f, rd, p, d, held, any).excuse(f.excuse(rd, p, d)), c)
 		}
 	}
@@ -42,12 +42,12 @@ func (w *kvView) finish(f *facts, r *Report) {
 // viewOf is what the reader holds of each key: the offset of the last record.
 func (w *kvView) viewOf(rd *reading, d *poll) map[uint64]kafka.Offset {
 	holds := map[uint64]kafka.Offset{}
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		if p.client != d.client || p.since != d.since || p.seq > d.seq {
 			continue
 		}
-		for _, rec := range rd.records[p.lo:p.hi] {
+		for rec := range rd.shownBy(p) {
 			key := rec.Key
 			if key == 0 {
 				if i := rd.log.find(rec.Offset); i < len(rd.log.places) {

@@ -14,6 +14,8 @@ type leaderCompleteness struct{ tally }
 
 func (*leaderCompleteness) name() string { return "LeaderCompleteness" }
 
+func (*leaderCompleteness) kinds() []event.Kind { return lineageKinds }
+
 func (l *leaderCompleteness) observe(f *facts, e *event.Event, r *Report) {
 	if e.Kind == event.BecameLeader && f.before > 0 {
 		l.checks++

@@ -17,8 +17,8 @@ func (w *leaderEpochRegression) finish(f *facts, r *Report) {
 	for _, rd := range f.history.sorted() {
 		o := f.orderOf(rd)
 		for _, s := range rd.log.epochsBack {
-			if p, rec := rd.poll(s.poll), rd.records[s.record]; !r.full(w.name(), rd.tp) {
-				w.fell(f, r, rd, rd.records[s.record-1].Offset, rd.records[s.record-1].Epoch, p, rec, p.seq)
+			if p, rec := rd.poll(s.poll), rd.record(s.record); !r.full(w.name(), rd.tp) {
+				w.fell(f, r, rd, rd.record(s.record-1).Offset, rd.record(s.record-1).Epoch, p, rec, p.seq)
 			}
 		}
 		if len(o.cuts) > 0 {
@@ -35,7 +35,7 @@ func (w *leaderEpochRegression) finish(f *facts, r *Report) {
 			case highest == nil || p.epoch >= highest.epoch:
 				highest = p
 			case p.first != highest.first && !r.full(w.name(), rd.tp): // else the poll has told
-				w.fell(f, r, rd, highest.offset, highest.epoch, rd.poll(p.first), rd.records[p.record], rd.poll(highest.first).seq)
+				w.fell(f, r, rd, highest.offset, highest.epoch, rd.poll(p.first), rd.record(p.record), rd.poll(highest.first).seq)
 			}
 		}
 	}

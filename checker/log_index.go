@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"slices"
 	"sort"
 
 	"tidemark/model/event"
@@ -19,11 +18,10 @@ import (
 type logIndex struct {
 	places []place // by offset, then by record; the end of a poll behind the records
 	// Where offsets are dense, at[o-lo] is the first place at o or above.
-	lo kafka.Offset
-	at []int32
-	// What was seen while it was made, in order of the polls.
-	damaged []sight // records that differ from what was sent
-	// epochsBack are records of a lower epoch than the one before in the same poll.
+	lo      kafka.Offset
+	at      []int32
+	damaged []sight // records that differ from what was sent, by offset
+	// What polls show, in their order. epochsBack are records of a lower epoch than the one before in the same poll.
 	epochsBack []sight
 	jumps      []jump  // offsets that a poll passed over
 	back       []sight // records at or below the one before in the same poll
@@ -46,6 +44,7 @@ type place struct {
 	record             int32             // in the reading, as seen first; -1 if nobody read it
 	who                int32             // the client that sent it, by number, if send is not nil
 	epoch              kafka.LeaderEpoch // of its batch; NoEpoch if it was never read
+	known              bool              // somebody proved it
 	end                bool
 	acked              bool // acknowledged here, with acks=all
 	astray             bool // sent to another partition
@@ -76,173 +75,6 @@ func (p *place) same(o *place) bool {
 		return p.attempt == o.attempt
 	}
 	return p.hash == o.hash
-}
-
-// entry is one proof of a place: an acknowledgement (poll -1), a record of a
-// poll, or the end of a poll (ref -1).
-type entry struct {
-	offset    kafka.Offset
-	ref, poll int32
-}
-
-// index returns the partition's index; call it when the history is complete.
-func (rd *reading) index(h *history) *logIndex {
-	if rd.log == nil {
-		rd.log = &logIndex{}
-		rd.log.place(rd, h, rd.log.entries(rd, h))
-		rd.log.covers(rd)
-	}
-	return rd.log
-}
-
-// entries lists all proofs by offset, those of one offset in order of arrival.
-func (x *logIndex) entries(rd *reading, h *history) []entry {
-	all := make([]entry, 0, len(rd.acked)+len(rd.records)+len(rd.polls)/8)
-	for i, at := range rd.places {
-		if at != kafka.NoOffset {
-			all = append(all, entry{at, int32(i), -1})
-		}
-	}
-	for i := range rd.polls {
-		p := &rd.polls[i]
-		next, jumps, back := p.from, len(x.jumps), len(x.back)
-		for k := p.lo; k < p.hi; k++ {
-			rec := &rd.records[k]
-			switch {
-			case rec.Offset > next:
-				x.jumps = append(x.jumps, jump{int32(i), next, rec.Offset})
-			case rec.Offset < next && k > p.lo:
-				x.back = append(x.back, sight{int32(i), int32(k)})
-			}
-			if k > p.lo && rec.Epoch < rd.records[k-1].Epoch && rec.Epoch != kafka.NoEpoch {
-				x.epochsBack = append(x.epochsBack, sight{int32(i), int32(k)})
-			}
-			next = rec.Offset + 1
-			all = append(all, entry{rec.Offset, int32(k), int32(i)})
-		}
-		if len(x.back) > back {
-			x.jumps = x.jumps[:jumps] // where it passed over what cannot be told
-		} else if next < p.end {
-			x.jumps = append(x.jumps, jump{int32(i), next, p.end})
-			all = append(all, entry{p.end - 1, -1, int32(i)})
-		}
-	}
-	return x.sorted(all)
-}
-
-// sparse is how many offsets there may be to each proof (and dense a constant
-// more) before counting them costs more than comparing.
-const sparse, dense = 8, 4096
-
-// sorted sorts by offset and leaves proofs of one offset as they are. Offsets
-// count up from the start of a log, so they are counted, not compared.
-func (x *logIndex) sorted(all []entry) []entry {
-	if len(all) == 0 {
-		return all
-	}
-	lo, hi := all[0].offset, all[0].offset
-	for i := range all {
-		lo, hi = min(lo, all[i].offset), max(hi, all[i].offset)
-	}
-	x.lo = lo
-	if int64(hi-lo) >= int64(sparse*len(all)+dense) {
-		slices.SortStableFunc(all, func(a, b entry) int {
-			switch {
-			case a.offset < b.offset:
-				return -1
-			case a.offset > b.offset:
-				return 1
-			}
-			return 0
-		})
-		return all
-	}
-	x.at = make([]int32, hi-lo+2)
-	for i := range all {
-		x.at[all[i].offset-lo+1]++
-	}
-	for i := 1; i < len(x.at); i++ {
-		x.at[i] += x.at[i-1]
-	}
-	by := make([]entry, len(all))
-	for i := range all {
-		n := &x.at[all[i].offset-lo]
-		by[*n] = all[i]
-		*n++
-	}
-	return by
-}
-
-// place turns proofs into places.
-func (x *logIndex) place(rd *reading, h *history, by []entry) {
-	distinct := 0
-	for i := range by {
-		if i == 0 || by[i].offset != by[i-1].offset {
-			distinct++
-		}
-	}
-	x.places = make([]place, 0, distinct+distinct/16+8)
-	for i := 0; i < len(by); {
-		group := len(x.places)
-		o := by[i].offset
-		for ; i < len(by) && by[i].offset == o; i++ {
-			x.prove(rd, h, group, by[i])
-		}
-		if len(x.places) > group+1 {
-			slices.SortStableFunc(x.places[group:], comparePlaces)
-		}
-		x.seenAgain(x.places[group:])
-		if x.at != nil {
-			x.at[o-x.lo] = int32(group)
-		}
-	}
-	for k, next := len(x.at)-1, int32(len(x.places)); k >= 0; k-- {
-		o := x.lo + kafka.Offset(k)
-		if i := x.at[k]; int(i) < len(x.places) && x.places[i].offset == o {
-			next = i
-		} else {
-			x.at[k] = next
-		}
-	}
-}
-
-// prove adds one proof to the places at its offset, which begin at group. Most are
-// of polls that saw what is known to lie there.
-func (x *logIndex) prove(rd *reading, h *history, group int, e entry) {
-	if e.ref >= 0 && e.poll >= 0 && len(x.places) == group+1 {
-		if p, rec := &x.places[group], &rd.records[e.ref]; p.shows(rec) {
-			p.seenBy(e, rd.polls[e.poll].seq, rec.Epoch)
-			return
-		}
-	}
-	n := place{offset: e.offset, first: e.poll, last: e.poll, cover: -1, record: -1, epoch: kafka.NoEpoch}
-	switch {
-	case e.poll < 0:
-		s := rd.acked[e.ref]
-		n.attempt, n.hash, n.send, n.who, n.sent, n.proof, n.acked = s.attempt, s.hash, s, s.who, s.invoked, s.done, true
-	case e.ref < 0:
-		n.end, n.proof = true, rd.polls[e.poll].seq
-	default:
-		rec := &rd.records[e.ref]
-		n.attempt, n.hash, n.epoch, n.control, n.record, n.proof = rec.Attempt, rec.Hash, rec.Epoch, rec.Control, e.ref, rd.polls[e.poll].seq
-		if n.control == event.DataRecord {
-			n.send = h.send(rec.Attempt)
-		}
-		if s := n.send; s != nil {
-			n.who, n.sent, n.astray = s.who, s.invoked, s.tp.Partition != rd.tp.Partition && s.tp.Partition >= 0 || s.tp.Topic != rd.tp.Topic
-		}
-		if s := n.send; s != nil && (s.hash != rec.Hash || s.key != 0 && rec.Key != 0 && s.key != rec.Key) {
-			x.damaged = append(x.damaged, sight{e.poll, e.ref})
-			n.hash = s.hash
-		}
-	}
-	for i := group; i < len(x.places); i++ {
-		if p := &x.places[i]; p.same(&n) {
-			p.merge(&n)
-			return
-		}
-	}
-	x.places = append(x.places, n)
 }
 
 // merge adds what another proof says of the same record at the same offset.
@@ -309,8 +141,8 @@ func (x *logIndex) covers(rd *reading) {
 		}
 		return i
 	}
-	for k := len(rd.polls) - 1; k >= 0; k-- {
-		p := &rd.polls[k]
+	for k := rd.polls.len() - 1; k >= 0; k-- {
+		p := rd.polls.at(k)
 		for i := free(int32(x.find(p.from))); int(i) < len(x.places) && x.places[i].offset < p.end; i = free(i) {
 			x.places[i].cover = int32(k)
 			next[i] = i + 1
@@ -318,29 +150,23 @@ func (x *logIndex) covers(rd *reading) {
 	}
 }
 
-// shows reports whether a record is beyond doubt the one at a place, as it was sent.
-func (p *place) shows(rec *event.Record) bool {
-	return p.attempt == rec.Attempt && rec.Attempt != 0 && p.hash == rec.Hash && p.control == event.DataRecord && rec.Control == event.DataRecord &&
-		!p.end && p.send != nil && (rec.Key == 0 || p.send.key == 0 || p.send.key == rec.Key)
-}
-
 // seenBy merges the proof of a poll that showed the record.
-func (p *place) seenBy(e entry, seq uint64, epoch kafka.LeaderEpoch) {
+func (p *place) seenBy(poll, record int32, seq uint64, epoch kafka.LeaderEpoch) {
 	p.proof = min(p.proof, seq)
-	if p.first < 0 || e.poll < p.first {
-		p.first, p.record = e.poll, e.ref
+	if p.first < 0 || poll < p.first {
+		p.first, p.record = poll, record
 	}
-	p.last = max(p.last, e.poll)
+	p.last = max(p.last, poll)
 	if p.epoch == kafka.NoEpoch {
 		p.epoch = epoch
 	}
 }
 
-// seenAgain goes over the places at the next offset: it lists the sends that were
-// read at a second one and notes for each send the lowest at which it was read.
-func (x *logIndex) seenAgain(places []place) {
-	for i := range places {
-		p := &places[i]
+// seenAgain lists the sends that were read at a second offset and notes for each
+// send the lowest at which it was read.
+func (x *logIndex) seenAgain() {
+	for i := range x.places {
+		p := &x.places[i]
 		if p.send == nil || p.first < 0 || p.astray {
 			p.lowest = p.acked && p.send.seen == kafka.NoOffset
 			continue
@@ -371,24 +197,16 @@ func (x *logIndex) notLowest(p *place) {
 // reader is the client whose poll was the first proof of a place, "" if it was
 // an acknowledgement.
 func (rd *reading) reader(p *place) string {
-	if p.first >= 0 && rd.polls[p.first].seq == p.proof {
-		return rd.polls[p.first].client
+	if p.first >= 0 && rd.poll(p.first).seq == p.proof {
+		return rd.poll(p.first).client
 	}
 	return ""
 }
 
 // provenAt is when a place was proven first, ns.
 func (rd *reading) provenAt(p *place) stamp {
-	if p.first >= 0 && rd.polls[p.first].seq == p.proof {
-		return stamp{p.proof, rd.polls[p.first].at}
+	if p.first >= 0 && rd.poll(p.first).seq == p.proof {
+		return stamp{p.proof, rd.poll(p.first).at}
 	}
 	return stamp{p.send.done, p.send.doneAt}
-}
-
-// poll is the poll at a place in the reading, nil for -1.
-func (rd *reading) poll(i int32) *poll {
-	if i < 0 {
-		return nil
-	}
-	return &rd.polls[i]
 }

@@ -14,6 +14,8 @@ type logMatching struct{ tally }
 
 func (*logMatching) name() string { return "LogMatching" }
 
+func (*logMatching) kinds() []event.Kind { return lineageKinds }
+
 func (m *logMatching) observe(f *facts, e *event.Event, r *Report) {
 	m.checks += f.compared
 	for _, x := range f.mismatches {

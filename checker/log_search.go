@@ -45,8 +45,8 @@ func newLogSearch(o *order, rd *reading) *logSearch {
 		}
 		l.ops = append(l.ops, op)
 	}
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		l.ops = append(l.ops, porcupine.Operation{Input: l.poll(p), Call: int64(p.seq), Return: int64(p.seq), Metadata: i})
 	}
 	return l
@@ -55,9 +55,13 @@ func newLogSearch(o *order, rd *reading) *logSearch {
 // poll sees every record below its end that anybody knows of.
 func (l *logSearch) poll(p *poll) logPoll {
 	in := logPoll{kafka.NoOffset}
-	for i := range l.order.places {
-		if q := &l.order.places[i]; !q.end && q.offset < p.end && p.from < p.end {
+	if p.from >= p.end {
+		return in
+	}
+	for i := l.rd.log.find(p.end) - 1; i >= 0; i-- {
+		if q := &l.order.places[i]; !q.end {
 			in.last = q.offset
+			break
 		}
 	}
 	return in
@@ -83,7 +87,7 @@ var logModel = porcupine.Model{
 func (l *logSearch) name(i int) string {
 	op := &l.ops[i]
 	if _, poll := op.Input.(logPoll); poll {
-		p := &l.rd.polls[op.Metadata.(int)]
+		p := l.rd.polls.at(op.Metadata.(int))
 		return fmt.Sprintf("the read of %d to %d by %s at event %d", p.from, p.end, p.client, p.seq)
 	}
 	p := &l.order.places[op.Metadata.(int)]

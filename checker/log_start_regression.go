@@ -75,13 +75,13 @@ func (w *logStartRegression) moves(f *facts, r *Report, rd *reading) {
 // reads looks for records below a start that had moved before their reader
 // began. One who began earlier may hold records that were fetched in time.
 func (w *logStartRegression) reads(f *facts, r *Report, rd *reading) {
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		if p.lo == p.hi || p.since == 0 || len(rd.facts.starts) == 0 {
 			continue
 		}
 		w.checks++
-		rec := rd.records[p.lo]
+		rec := rd.record(p.lo)
 		s := rd.facts.startAbove(rec.Offset, p.since)
 		if s == nil || r.full(w.name(), rd.tp) {
 			continue

@@ -149,11 +149,8 @@ func (x *logIndex) showsOther(p *place) bool {
 // weaker gathers the losses of what was acknowledged by less than acks=all.
 func (l *lostWrite) weaker(f *facts, rd *reading) {
 	x := rd.log
-	if rd.weak == 0 {
-		return
-	}
-	for _, s := range rd.acked {
-		if s.acks == -1 || rd.isElsewhere(s) || f.undecided(s) {
+	for _, s := range rd.weak {
+		if rd.isElsewhere(s) || f.undecided(s) {
 			continue
 		}
 		cover, there := x.coverAt(rd, s.offset), false
@@ -232,8 +229,8 @@ func (p *partition) firstLoss(o kafka.Offset, after uint64) Moment {
 func (l *lostWrite) remarks(rd *reading, r *Report) {
 	if n := len(l.weak); n > 0 {
 		s := l.weak[0]
-		r.Notes = append(r.Notes, Note{l.name(), s.done, fmt.Sprintf("%s: %s acknowledged with acks=%d %s gone, the first one %s at offset %d: never promised",
-			rd.tp, count(n, "record"), s.acks, isAre(n), s.what(), s.offset)})
+		r.Notes = append(r.Notes, Note{l.name(), s.done, fmt.Sprintf("%s: %s acknowledged with acks=%d %s gone, the first one %s at offset %d: %s",
+			rd.tp, count(n, "record"), s.acks, isAre(n), s.what(), s.offset, clauseFor(l.name(), &circumstances{acks: s.acks}).why)})
 	}
 	stuck, late := 0, 0
 	var first *send

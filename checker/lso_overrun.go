@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
@@ -45,8 +46,8 @@ func (w *lsoOverrun) finish(f *facts, r *Report) {
 			continue
 		}
 		told := map[uint64]bool{}
-		for i := range rd.polls {
-			p := &rd.polls[i]
+		for i := range rd.polls.len() {
+			p := rd.polls.at(i)
 			if !p.committedRead() {
 				continue
 			}
@@ -121,17 +122,17 @@ func (f *facts) openUntil(x *txn) (uint64, int64) {
 		return 0, 0
 	}
 	timeout := f.profile.producerMs(x.client, "transaction.timeout.ms", 60_000) * 1_000_000
-	until = x.begin.at + timeout - 2*f.txns.clockErr
+	until = x.begin.at + timeout - f.clocks.at(x.begin.seq) - f.clocks.largest
 	return min(seq, f.txns.ids[x.tid].mayFence(x.begin.seq)), until
 }
 
 // pollAt is the event of the first poll at a time or later.
 func (rd *reading) pollAt(at int64) uint64 {
-	i, _ := slices.BinarySearchFunc(rd.polls, at, func(p poll, at int64) int { return cmp.Compare(p.at, at) })
-	if i == len(rd.polls) {
+	i := sort.Search(rd.polls.len(), func(i int) bool { return rd.polls.at(i).at >= at })
+	if i == rd.polls.len() {
 		return math.MaxUint64
 	}
-	return rd.polls[i].seq
+	return rd.polls.at(i).seq
 }
 
 func (w *lsoOverrun) overrun(rd *reading, p *poll, u *unstable) Finding {

@@ -32,7 +32,7 @@ func (n *nonmonotonicPoll) observe(f *facts, e *event.Event, r *Report) {
 	n.checks++
 	if e.Offset < s.was && !r.full(n.name(), e.TP()) {
 		rd := f.history.reading(e.TP())
-		r.settle(f, leapt(n.name(), e.TP(), &rd.polls[len(rd.polls)-1], s), circumstances{client: e.Client})
+		r.settle(f, leapt(n.name(), e.TP(), rd.polls.at(rd.polls.len()-1), s), circumstances{client: e.Client})
 	}
 }
 
@@ -42,14 +42,14 @@ func (n *nonmonotonicPoll) finish(f *facts, r *Report) {
 		return
 	}
 	for _, rd := range f.history.sorted() {
-		n.checks += len(rd.polls)
+		n.checks += rd.polls.len()
 		for _, b := range rd.index(&f.history).back {
 			if r.full(n.name(), rd.tp) {
 				continue
 			}
-			rec := rd.records[b.record]
-			r.settle(f, f.history.sighting(n.name(), rd, &rd.polls[b.poll], rec,
-				fmt.Sprintf("the same poll gave offset %d before it", rd.records[b.record-1].Offset)), circumstances{client: rd.polls[b.poll].client})
+			rec := rd.record(b.record)
+			r.settle(f, f.history.sighting(n.name(), rd, rd.poll(b.poll), rec,
+				fmt.Sprintf("the same poll gave offset %d before it", rd.record(b.record-1).Offset)), circumstances{client: rd.poll(b.poll).client})
 		}
 	}
 }

@@ -79,10 +79,10 @@ func (w *offsetTear) partition(f *facts, p *groupPartition, r *Report) {
 
 // endStory says why a transaction is not committed.
 func (x *txn) endStory() string {
-	if x.proof == "" {
+	if x.proof == (proof{}) {
 		return "nobody asked to commit it"
 	}
-	return x.proof
+	return x.proof.String()
 }
 
 // writersOf is the commits of one offset.

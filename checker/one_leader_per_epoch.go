@@ -20,10 +20,9 @@ type leadership struct {
 
 func (*oneLeaderPerEpoch) name() string { return "OneLeaderPerEpoch" }
 
+func (*oneLeaderPerEpoch) kinds() []event.Kind { return []event.Kind{event.BecameLeader} }
+
 func (o *oneLeaderPerEpoch) observe(f *facts, e *event.Event, r *Report) {
-	if e.Kind != event.BecameLeader {
-		return
-	}
 	o.checks++
 	if o.leaders == nil {
 		o.leaders = map[leadership]Moment{}

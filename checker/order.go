@@ -120,23 +120,24 @@ func (o *order) survives(p *place, lineage int) bool {
 
 // sweep calls found for each record that was sent after a record at its offset
 // or above had been proven, with the first such place. It returns how many
-// places it judged. Where clocks may err, by so many ns at most, a send counts as
-// later only if its time is later by more than both errors.
-func (o *order) sweep(clockErr int64, found func(late, proven *place)) (checks int) {
-	if clockErr == 0 && len(o.cuts) == 0 {
+// places it judged. Where clocks err, a send counts as later only if more than
+// both errors lies between; without clocks the order of the history counts.
+func (o *order) sweep(c *clocks, found func(late, proven *place)) (checks int) {
+	exact := c == nil || !c.err()
+	if exact && len(o.cuts) == 0 {
 		return o.sweepWhole(found)
 	}
 	sent := func(p *place) int64 {
-		if clockErr == 0 {
+		if exact {
 			return int64(p.sent)
 		}
-		return p.send.at - 2*clockErr
+		return p.send.at - c.at(p.sent)
 	}
 	proven := func(p *place) int64 {
-		if clockErr == 0 {
+		if exact {
 			return int64(p.proof)
 		}
-		return o.rd.provenAt(p).at
+		return o.rd.provenAt(p).at + c.at(p.proof)
 	}
 	for lineage := 0; lineage <= len(o.cuts); lineage++ {
 		var latest, told *place
@@ -196,6 +197,6 @@ func (o *order) appendOnly() bool {
 		}
 	}
 	ok := true
-	whole.sweep(0, func(_, _ *place) { ok = false })
+	whole.sweep(nil, func(_, _ *place) { ok = false })
 	return ok
 }

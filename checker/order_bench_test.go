@@ -46,7 +46,7 @@ func BenchmarkSweep(b *testing.B) {
 	})
 	b.Run("sweep", func(b *testing.B) {
 		for b.Loop() {
-			if checks := f.orderOf(rd).sweep(0, func(_, _ *place) { b.Fatal("a legal history is out of order") }); checks != records {
+			if checks := f.orderOf(rd).sweep(nil, func(_, _ *place) { b.Fatal("a legal history is out of order") }); checks != records {
 				b.Fatal(checks)
 			}
 		}

@@ -12,7 +12,7 @@ func (w *ownRead) finish(f *facts, r *Report) {
 	f.txns.closure(f)
 	for _, x := range f.txns.order {
 		for i := range x.reads {
-			if p := &x.reads[i].rd.polls[x.reads[i].poll]; p.committedRead() {
+			if ref := x.reads[i]; ref.rd.polls.at(ref.poll).committedRead() {
 				w.checks++
 			}
 		}

@@ -17,13 +17,13 @@ func (w *phantom) finish(f *facts, r *Report) {
 			if !p.data() || p.first < 0 {
 				continue
 			}
-			if p.attempt == 0 || len(f.history.order) == 0 {
+			if p.attempt == 0 || f.history.sends.len() == 0 {
 				foreign++
 				continue
 			}
 			w.checks++
 			if why := w.why(rd, p); why != "" && !r.full(w.name(), rd.tp) {
-				found := f.history.sighting(w.name(), rd, &rd.polls[p.first], rd.records[p.record], why)
+				found := f.history.sighting(w.name(), rd, rd.poll(p.first), rd.record(p.record), why)
 				r.settle(f, found, circumstances{client: found.Client})
 			}
 		}

@@ -58,6 +58,15 @@ var insideFaults = []fault{
 		}
 		return h.with(func(e *event.Event) { e.PartitionEpoch-- }, i)
 	}},
+	{name: "elect in an older epoch, by a controller that tells no partition epoch", rule: "metadata-order", plant: func(h *clean, i int) []event.Event {
+		e := &h.events[i]
+		if e.Kind != event.Elected || e.Epoch <= 0 || h.find(0, func(x *event.Event) bool { return x.Kind == event.Elected && x.TP() == e.TP() }) == i {
+			return nil
+		}
+		older := h.events[i]
+		older.Epoch, older.PartitionEpoch, older.Seq = older.Epoch-1, -1, 0
+		return inserted(h.copied(), i+1, older)
+	}},
 	{name: "alter a partition that changed meanwhile", rule: "alter-partition-register", plant: func(h *clean, i int) []event.Event {
 		if h.events[i].Kind != event.ISRProposed {
 			return nil

@@ -34,19 +34,16 @@ var logFaults = []fault{
 		if k < 0 || h.events[i].Client != h.events[k].Client {
 			return nil
 		}
-		a, b := &h.events[i], &h.events[k]
-		all := h.with(func(e *event.Event) { e.Offset += a.Offset + b.Offset - 2*e.Offset }, i, k)
-		for p := range all {
-			if x, y := recordAt(&all[p], a.Offset), recordAt(&all[p], b.Offset); all[p].TP() == a.TP() {
-				if x >= 0 {
-					all[p].Records[x].Attempt, all[p].Records[x].Hash = b.Attempt, b.Hash
-				}
-				if y >= 0 {
-					all[p].Records[y].Attempt, all[p].Records[y].Hash = a.Attempt, a.Hash
-				}
-			}
+		return h.swapped(i, k)
+	}},
+	{name: "acknowledge two records at one offset, which nobody reads", rule: "inconsistent-offsets", plant: func(h *clean, i int) []event.Event {
+		k := h.next(i)
+		if k < i || h.find(0, func(x *event.Event) bool {
+			return x.Kind == event.PollOK && x.TP() == h.events[i].TP() && x.End > h.events[i].Offset
+		}) < k {
+			return nil
 		}
-		return all
+		return h.upTo(k).with(func(e *event.Event) { e.Offset-- }, k)
 	}},
 	{name: "repeat a batch", rule: "duplicate", plant: func(h *clean, i int) []event.Event {
 		if !h.atEnd(i) {
@@ -88,6 +85,24 @@ var logFaults = []fault{
 		}
 		return h.with(func(e *event.Event) { e.Records[0].Key ^= 1 << 40 }, i)
 	}},
+	{name: "change a header", rule: "corrupt-value", plant: func(h *clean, i int) []event.Event {
+		if e := &h.events[i]; len(e.Records) == 0 || e.Records[0].Headers == 0 {
+			return nil
+		}
+		return h.with(func(e *event.Event) { e.Records[0].Headers ^= 1 << 40 }, i)
+	}},
+	{name: "lose the headers", rule: "corrupt-value", plant: func(h *clean, i int) []event.Event {
+		if e := &h.events[i]; len(e.Records) == 0 || e.Records[len(e.Records)-1].Headers == 0 {
+			return nil
+		}
+		return h.with(func(e *event.Event) { e.Records[len(e.Records)-1].Headers = event.NoHeaders }, i)
+	}},
+	{name: "change a timestamp", rule: "corrupt-value", plant: func(h *clean, i int) []event.Event {
+		if e := &h.events[i]; len(e.Records) == 0 || e.Records[0].Timestamp == 0 {
+			return nil
+		}
+		return h.with(func(e *event.Event) { e.Records[0].Timestamp++ }, i)
+	}},
 	{name: "fail a send that is visible", rule: "failed-write-visible", plant: func(h *clean, i int) []event.Event {
 		if !h.acked(i) || len(h.polls(i)) == 0 {
 			return nil
@@ -117,7 +132,9 @@ var logFaults = []fault{
 			return nil
 		}
 		return h.with(func(e *event.Event) {
-			e.Records[1].Attempt, e.Records[1].Hash = e.Records[0].Attempt, e.Records[0].Hash
+			again := e.Records[0]
+			again.Offset, again.Epoch = e.Records[1].Offset, e.Records[1].Epoch
+			e.Records[1] = again
 		}, i)
 	}},
 	{name: "leader epochs fall along a log", rule: "leader-epoch-regression", plant: func(h *clean, i int) []event.Event {
@@ -145,8 +162,11 @@ var logFaults = []fault{
 		later := h.find(i, func(x *event.Event) bool {
 			return x.Kind == event.SendInvoke && x.TP() == e.TP() && x.Client == e.Client
 		})
-		if !h.acked(i) || later < 0 || e.Who().ProducerID < 0 || len(h.polls(i)) == 0 {
-			return nil
+		earlier := h.find(0, func(x *event.Event) bool {
+			return x.Kind == event.SendOK && x.TP() == e.TP() && x.Client == e.Client && x.Offset < e.Offset
+		})
+		if !h.acked(i) || later < 0 || earlier < 0 || earlier > h.invoked(i) || e.Who().ProducerID < 0 || len(h.polls(i)) == 0 {
+			return nil // a leader takes what a producer that it does not know sends first
 		}
 		sent := h.find(later, func(x *event.Event) bool { return x.Kind == event.SendOK && x.Attempt == h.events[later].Attempt })
 		if sent < 0 || len(h.polls(sent)) == 0 {
@@ -239,6 +259,11 @@ func (h *clean) next(i int) int {
 	return h.find(0, func(x *event.Event) bool {
 		return x.Kind == event.SendOK && x.TP() == e.TP() && x.Offset == e.Offset+1
 	})
+}
+
+// becomes puts what a send carried in a record's place.
+func becomes(r *event.Record, sent *event.Event) {
+	r.Attempt, r.Hash, r.Key, r.Headers, r.Timestamp = sent.Attempt, sent.Hash, sent.Key, sent.Headers, sent.Timestamp
 }
 
 // atEnd reports whether event i is a poll up to an end that nothing goes beyond.

@@ -53,6 +53,39 @@ var txnFaults = []fault{
 		}
 		return all
 	}},
+	{name: "lose what a transaction sent to a partition, and every acknowledgement of it", rule: "torn-transaction", plant: func(h *clean, i int) []event.Event {
+		end := &h.events[i]
+		if end.Kind != event.TxnEndOK || end.Text != "commit" {
+			return nil
+		}
+		s := h.sentIn(end.Session.Txn)
+		if s < 0 {
+			return nil
+		}
+		all, lost := h.copied(), map[uint64]bool{}
+		for k := range all {
+			if e := &all[k]; e.Kind == event.SendOK && e.Who().Txn == end.Session.Txn && e.TP() == h.events[s].TP() {
+				e.Kind, e.Offset, e.Code, lost[e.Attempt] = event.SendUnknown, kafka.NoOffset, kafka.RequestTimedOut, true
+			}
+		}
+		read := func(e *event.Event) bool { return e.Kind == event.PollOK && e.Isolation == event.ReadCommitted }
+		hidden := false
+		for k := range all {
+			n := len(all[k].Records)
+			all[k].Records = slices.DeleteFunc(all[k].Records, func(r event.Record) bool { return lost[r.Attempt] })
+			hidden = hidden || len(all[k].Records) < n && read(&all[k])
+		}
+		// Its other records prove the commit; one sent later, that the reader came by.
+		proof := h.find(0, func(x *event.Event) bool { return read(x) && x.TP() != h.events[s].TP() && h.shows(x, end.Session.Txn) })
+		later := h.find(i, func(x *event.Event) bool {
+			return x.Kind == event.SendOK && x.TP() == h.events[s].TP() && h.committed(x.Who().Txn) >= 0 && h.invoked(h.seenOK(x.Attempt)) > i &&
+				h.find(i, func(y *event.Event) bool { return read(y) && shows(y, x.TP(), x.Offset, x.Attempt) }) >= 0
+		})
+		if !hidden || proof < 0 || later < 0 {
+			return nil
+		}
+		return all
+	}},
 	{name: "end a transaction twice", rule: "two-outcomes", plant: func(h *clean, i int) []event.Event {
 		if h.events[i].Kind != event.TxnEndOK {
 			return nil
@@ -84,19 +117,38 @@ var txnFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "read past the last stable offset", rule: "lso-overrun", least: 75,
-		why: "where nothing of the transaction was acknowledged, or its end was asked for by the time of the poll, the history cannot show it open",
-		plant: func(h *clean, i int) []event.Event {
-			e := &h.events[i]
-			if e.Kind != event.PollOK || e.Isolation != event.ReadCommitted || e.End != e.LastStable || e.End >= e.HighWatermark {
-				return nil
-			}
-			open := h.find(0, func(x *event.Event) bool { return x.Kind == event.SendOK && x.TP() == e.TP() && x.Offset == e.End })
-			if open < 0 {
-				return nil
-			}
-			return h.upTo(i).with(func(e *event.Event) { e.End = e.HighWatermark }, i)
-		}},
+	{name: "read past the last stable offset that the answer tells", rule: "read-beyond-watermark", plant: func(h *clean, i int) []event.Event {
+		if e := &h.events[i]; e.Kind != event.PollOK || e.Isolation != event.ReadCommitted || e.End != e.LastStable || e.End >= e.HighWatermark || e.End == e.Offset {
+			return nil
+		}
+		return h.with(func(e *event.Event) { e.End = e.HighWatermark }, i)
+	}},
+	// Planted where it can be seen: the record at the last stable offset was
+	// acknowledged, and nobody had asked to end its transaction. Elsewhere the very
+	// same history is one of a sound cluster, so no observer can object:
+	//   - Where the send there is not acknowledged yet, no client knows that its
+	//     record has that offset. It may have been refused, or be on its way, and the
+	//     offset be a marker or a record of an aborted transaction of somebody else.
+	//   - Where the end was asked for, the coordinator may have written the marker
+	//     before the poll was served; an abort would hide the record, which the poll
+	//     did not show, and a commit whose record is missing is another fault.
+	{name: "read past the last stable offset and tell none", rule: "lso-overrun", plant: func(h *clean, i int) []event.Event {
+		e := &h.events[i]
+		if e.Kind != event.PollOK || e.Isolation != event.ReadCommitted || e.End != e.LastStable || e.End >= e.HighWatermark {
+			return nil
+		}
+		open := h.find(0, func(x *event.Event) bool { return x.Kind == event.SendOK && x.TP() == e.TP() && x.Offset == e.End })
+		if open < 0 || open > i || h.events[open].Who().Txn == 0 {
+			return nil
+		}
+		end := h.find(open, func(x *event.Event) bool {
+			return x.Kind == event.TxnEndInvoke && x.Session.Txn == h.events[open].Session.Txn || x.Kind == event.InitProducerInvoke && x.Who().TransactionalID == h.events[open].Session.TransactionalID
+		})
+		if end >= 0 && end < i {
+			return nil
+		}
+		return h.upTo(i).with(func(e *event.Event) { e.End, e.LastStable = e.HighWatermark, kafka.NoOffset }, i)
+	}},
 	{name: "a transaction reads its own record", rule: "own-read", plant: func(h *clean, i int) []event.Event {
 		end := &h.events[i]
 		if end.Kind != event.TxnEndInvoke {

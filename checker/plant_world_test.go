@@ -30,12 +30,16 @@ type logWorld struct {
 // kvEntry is one offset of a log.
 type kvEntry struct {
 	attempt, key, hash uint64
+	headers            uint64
 	at                 int64
 	gone               bool // cleaned away
 }
 
 // compactionLag is min.compaction.lag.ms of "kv"; events are 1 ms apart.
 const compactionLag = 40
+
+// stampFrom is what the clocks of producers show when a run begins, ms.
+const stampFrom kafka.Timestamp = 1_767_225_600_000
 
 func (w *logWorld) emit(k event.Kind, client, topic string, set func(*event.Event)) {
 	e := event.New(k)
@@ -57,6 +61,7 @@ func (w *logWorld) log(topic string) *[]kvEntry {
 func (w *logWorld) send(client, topic string) {
 	w.ops++
 	x := kvEntry{attempt: w.ops, hash: event.HashValue([]byte{byte(w.ops), byte(w.ops >> 8)}), at: w.now()}
+	x.headers = event.HashHeader(event.NoHeaders, "attempt", []byte{byte(w.ops)})
 	if topic == "kv" {
 		x.key = event.HashValue([]byte{'k', byte(w.rnd.IntN(6))})
 		if w.rnd.IntN(6) == 0 {
@@ -64,7 +69,10 @@ func (w *logWorld) send(client, topic string) {
 		}
 	}
 	s := &event.Session{ProducerID: kafka.ProducerID(client[0]), Generation: -1}
-	set := func(e *event.Event) { e.Attempt, e.Key, e.Hash, e.Acks, e.Session = x.attempt, x.key, x.hash, -1, s }
+	set := func(e *event.Event) {
+		e.Attempt, e.Key, e.Hash, e.Acks, e.Session = x.attempt, x.key, x.hash, -1, s
+		e.Headers, e.Timestamp = x.headers, stampFrom+kafka.Timestamp(x.at/1_000_000)
+	}
 	w.emit(event.SendInvoke, client, topic, set)
 	log := w.log(topic)
 	*log = append(*log, x)
@@ -97,7 +105,8 @@ func (w *logWorld) read(client, topic string, from kafka.Offset, n int, s *event
 		e.Drained = end == e.HighWatermark
 		for o := from; o < end; o++ {
 			if x := log[o]; !x.gone {
-				e.Records = append(e.Records, event.Record{Offset: o, Epoch: 0, Attempt: x.attempt, Hash: x.hash, Key: x.key})
+				e.Records = append(e.Records, event.Record{Offset: o, Epoch: 0, Attempt: x.attempt, Hash: x.hash, Key: x.key,
+					Headers: x.headers, Timestamp: stampFrom + kafka.Timestamp(x.at/1_000_000)})
 			}
 		}
 	})

@@ -41,7 +41,7 @@ func (p *pollSkip) observe(f *facts, e *event.Event, _ *Report) {
 	p.checks++
 	if e.Offset > s.was {
 		rd := f.history.reading(e.TP())
-		p.skips = append(p.skips, skip{rd, int32(len(rd.polls) - 1), *s})
+		p.skips = append(p.skips, skip{rd, int32(rd.polls.len() - 1), *s})
 	}
 }
 
@@ -61,7 +61,7 @@ func (p *pollSkip) finish(f *facts, r *Report) {
 		return
 	}
 	for _, rd := range f.history.sorted() {
-		p.checks += len(rd.polls)
+		p.checks += rd.polls.len()
 		for _, j := range rd.index(&f.history).jumps {
 			if q := f.passedOver(rd, j.poll, j.from, j.to, false); q != nil && !r.full(p.name(), rd.tp) {
 				by := rd.poll(j.poll)
@@ -98,7 +98,7 @@ func (f *facts) visible(rd *reading, q *place, by *poll) bool {
 	if q.send != nil && (q.future() || f.undecided(q.send)) {
 		return false
 	}
-	if q.send == nil && by.isolation == event.ReadCommitted && rd.polls[q.first].isolation != event.ReadCommitted {
+	if q.send == nil && by.isolation == event.ReadCommitted && rd.poll(q.first).isolation != event.ReadCommitted {
 		return false // it may be of a transaction that was aborted
 	}
 	return !f.tookOut(rd, q, by)

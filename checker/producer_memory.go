@@ -99,7 +99,8 @@ func (m *producerMemory) teller(rd *reading, r repeat) (by forgetting, next kafk
 
 // wrote reports whether a record of a client was read in [from, to).
 func (h *history) wrote(rd *reading, client string, from, to kafka.Offset) bool {
-	for _, rec := range rd.records {
+	for i := range rd.records.len() {
+		rec := rd.record(int32(i))
 		if s := h.send(rec.Attempt); s != nil && s.client == client && from <= rec.Offset && rec.Offset < to {
 			return true
 		}

@@ -15,7 +15,7 @@ type producerOrder struct{ tally }
 func (*producerOrder) name() string { return "producer-order" }
 
 func (w *producerOrder) finish(f *facts, r *Report) {
-	latest := make([]*place, len(f.history.producers)) // by producer: of what lies below, the one sent last
+	latest := make([]*place, len(f.history.senders.byClient)) // by producer: of what lies below, the one sent last
 	for _, rd := range f.history.sorted() {
 		clear(latest)
 		o := f.orderOf(rd)
@@ -41,14 +41,15 @@ func (w *producerOrder) finish(f *facts, r *Report) {
 
 // gone reports whether a later poll over a place did not show it.
 func (rd *reading) gone(p *place) bool {
-	return p.cover > p.last && rd.polls[p.cover].seq > p.proof
+	return p.cover > p.last && rd.poll(p.cover).seq > p.proof
 }
 
-// sameSession reports whether two sends of one client may be of one producer
-// session: no producer id or epoch says otherwise.
+// sameSession reports whether two sends of one client may be of one producer: no
+// producer id says otherwise. A producer that raises its epoch keeps its order
+// (KIP-360).
 func sameSession(a, b *send) bool {
 	x, y := a.session, b.session
-	return x == nil || y == nil || x.ProducerID == y.ProducerID && x.ProducerEpoch == y.ProducerEpoch
+	return x == nil || y == nil || x.ProducerID == y.ProducerID
 }
 
 // reordered: above was sent later and lies below.

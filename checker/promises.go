@@ -7,7 +7,7 @@ type Promise struct {
 	Rule     string
 	WhiteBox bool // judged from inside the cluster; else from the client history alone
 	Text     string
-	Jepsen   string // the anomaly's name in jepsen.tests.kafka, "" if it has none there
+	Jepsen   string // the anomaly's names in jepsen.tests.kafka, or Elle's beneath it; "" if it has none there
 }
 
 // Promises lists every check in the order in which they judge: those from inside
@@ -38,11 +38,11 @@ var logPromises = []Promise{
 	{"lost-write", false, "a record acknowledged with acks=all is there at the last read of its offset", "lost-write"},
 	{"inconsistent-offsets", false, "an offset has one value for everybody", "inconsistent-offsets"},
 	{"failed-write-visible", false, "a record whose send failed for certain is never read", "G1a"},
-	{"read-from-future", false, "no record is read before it was sent", ""},
-	{"real-time-inversion", false, "a record acknowledged before another was sent lies below it", ""},
+	{"read-from-future", false, "no record is read before it was sent", "G1c-realtime, G1c-process"},
+	{"real-time-inversion", false, "a record acknowledged before another was sent lies below it", "G0-realtime, G0-process"},
 	{"ack-offset-wrong", false, "a record lies at the offset that its acknowledgement told", "duplicate"},
 	{"phantom", false, "every record that is read was sent", ""},
-	{"corrupt-value", false, "a record is read with the key and the value that were sent", ""},
+	{"corrupt-value", false, "a record is read with the key, value, headers and timestamp that were sent", ""},
 	{"duplicate", false, "a record of an idempotent producer lies at one offset", "duplicate"},
 	{"app-duplicate", false, "(never promised) what an application sends twice lies there once", ""},
 	{"unexplained-gap", false, "no offset is missing without a reason", ""},
@@ -51,7 +51,7 @@ var logPromises = []Promise{
 	{"end-offset-regression", false, "the latest offset, as it is told, does not go back", ""},
 	{"log-start-regression", false, "the earliest offset does not go back, and nothing below it is read", ""},
 	{"poll-skip", false, "a consumer passes over no record that is there", "poll-skip"},
-	{"int-poll-skip", false, "the same within one poll and within one transaction", "int-poll-skip"},
+	{"int-poll-skip", false, "the same within one poll and within one transaction", "int-poll-skip, poll-skip"},
 	{"nonmonotonic-poll", false, "a consumer's position goes back only when something moved it", "nonmonotonic-poll"},
 	{"int-nonmonotonic-poll", false, "the same within one poll and within one transaction", "int-nonmonotonic-poll"},
 	{"illegal-reset", false, "a position is reset as out of range or truncated only where the log does not hold it", ""},
@@ -66,7 +66,7 @@ var logPromises = []Promise{
 	{"active-head-touched", false, "the cleaner leaves alone what is younger than min.compaction.lag.ms", ""},
 	{"deletion-outside-policy", false, "a log start moves only as retention and DeleteRecords allow", ""},
 	{"kv-view", false, "who reads a compacted topic to its end holds the last record of each key", ""},
-	{"realtime-lag", false, "no reader is behind by more than bound.lag.ms, if it is set", ""},
+	{"realtime-lag", false, "no reader is behind by more than bound.lag.ms, if it is set", "realtime-lag"},
 	{"recovery", false, "everybody works again bound.recovery.ms after the last fault, if it is set", ""},
 	{"stuck-client", false, "without a fault a send is answered within bound.stuck.ms, if it is set", ""},
 }

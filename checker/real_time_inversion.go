@@ -16,10 +16,10 @@ func (*realTimeInversion) name() string { return "real-time-inversion" }
 func (w *realTimeInversion) finish(f *facts, r *Report) {
 	for _, rd := range f.history.sorted() {
 		o := f.orderOf(rd)
-		w.checks += o.sweep(f.txns.clockErr, func(late, proven *place) { w.settle(f, r, rd, late, proven) })
-		if f.txns.clockErr > 0 && r.found(w.name(), rd.tp).Findings == 0 {
+		w.checks += o.sweep(&f.clocks, func(late, proven *place) { w.settle(f, r, rd, late, proven) })
+		if f.clocks.err() && r.found(w.name(), rd.tp).Findings == 0 {
 			// By the order in which the history has them, which may be wrong.
-			o.sweep(0, func(late, proven *place) { w.settle(f, r, rd, late, proven) })
+			o.sweep(nil, func(late, proven *place) { w.settle(f, r, rd, late, proven) })
 		}
 	}
 }

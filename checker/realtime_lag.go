@@ -21,8 +21,8 @@ func (w *realtimeLag) finish(f *facts, r *Report) {
 		}
 		x := rd.index(&f.history)
 		first := x.firstAcked()
-		for i := range rd.polls {
-			p := &rd.polls[i]
+		for i := range rd.polls.len() {
+			p := rd.polls.at(i)
 			w.checks++
 			k := x.find(p.end)
 			if k == len(x.places) {
@@ -33,7 +33,7 @@ func (w *realtimeLag) finish(f *facts, r *Report) {
 			if begun == 0 {
 				begun, at = p.seq, p.at
 			}
-			if q == nil || q.send.done > begun || at-q.send.doneAt <= bound || r.full(w.name(), rd.tp) {
+			if q == nil || q.send.done > begun || f.clocks.least(q.send.answered(), stamp{begun, at}) <= bound || r.full(w.name(), rd.tp) {
 				continue
 			}
 			s := q.send

@@ -57,6 +57,9 @@ func (*recovery) name() string { return "recovery" }
 
 func (w *recovery) finish(f *facts, r *Report) {
 	bound := f.profile.millis("", boundRecovery, 0)
+	if bound > 0 {
+		bound += 2 * f.clocks.largest
+	}
 	deadline := f.faults.last.at + bound
 	if bound <= 0 || f.ended.at < deadline {
 		return
@@ -64,7 +67,7 @@ func (w *recovery) finish(f *facts, r *Report) {
 	for _, p := range f.sorted() {
 		w.leader(f, r, p, deadline)
 	}
-	for _, s := range f.history.order {
+	for s := range f.history.sends.each() {
 		if s.at < f.faults.last.at || s.at+bound > f.ended.at {
 			continue
 		}
@@ -98,15 +101,16 @@ func (w *recovery) leader(f *facts, r *Report, p *partition, deadline int64) {
 // began after it must reach, or have gone past, all that was acknowledged by then.
 func (w *recovery) readers(f *facts, r *Report, rd *reading, deadline, bound int64) {
 	end := kafka.Offset(0)
-	for _, s := range rd.acked {
-		if s.promised() && s.doneAt <= deadline-bound {
-			end = max(end, s.offset+1)
+	x := rd.index(&f.history)
+	for i := range x.places {
+		if p := &x.places[i]; p.acked && p.send.doneAt <= deadline-bound {
+			end = max(end, p.offset+1)
 		}
 	}
 	last := map[string]*poll{}
 	var readers []*poll
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		if last[p.client] == nil {
 			readers = append(readers, p)
 		}

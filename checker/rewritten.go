@@ -29,13 +29,13 @@ func (w *rewritten) finish(f *facts, r *Report) {
 // second copy that was appended is for duplicate: the cleaner puts nothing above
 // where it was, nor where it has not been.
 func (w *rewritten) apart(f *facts, r *Report, rd *reading, a, b *place) {
-	if rd.polls[b.first].seq < rd.polls[a.first].seq {
+	if rd.poll(b.first).seq < rd.poll(a.first).seq {
 		a, b = b, a
 	}
 	for _, c := range rd.facts.cleanings {
 		before, after := rd.poll(a.last), rd.poll(b.first)
 		if before.seq < c.seq && c.seq < after.seq && a.cover > a.last && b.offset < a.offset && a.offset < c.end && !r.full(w.name(), rd.tp) {
-			x := f.history.sighting(w.name(), rd, after, rd.records[b.record], fmt.Sprintf("it lay at offset %d (event %d) before the cleaner passed (event %d)", a.offset, before.seq, c.seq))
+			x := f.history.sighting(w.name(), rd, after, rd.record(b.record), fmt.Sprintf("it lay at offset %d (event %d) before the cleaner passed (event %d)", a.offset, before.seq, c.seq))
 			x.Witness = []uint64{before.seq, c.seq, after.seq}
 			r.settle(f, x, circumstances{client: x.Client})
 			return
@@ -46,7 +46,7 @@ func (w *rewritten) apart(f *facts, r *Report, rd *reading, a, b *place) {
 // damaged judges a record that differs from what was sent: had it been whole
 // before the cleaner passed?
 func (w *rewritten) damaged(f *facts, r *Report, rd *reading, d sight) {
-	by, rec := rd.poll(d.poll), rd.records[d.record]
+	by, rec := rd.poll(d.poll), rd.record(d.record)
 	for i := rd.log.find(rec.Offset); i < len(rd.log.places) && rd.log.places[i].offset == rec.Offset; i++ {
 		p := &rd.log.places[i]
 		if p.first < 0 || p.attempt != rec.Attempt || p.first >= d.poll {

@@ -59,7 +59,7 @@ func (r *Report) settle(f *facts, x Finding, c circumstances, order ...[2]stamp)
 	}
 	k := r.found(x.Rule, x.TP)
 	for _, pair := range order {
-		if !f.txns.before(pair[0], pair[1]) {
+		if !f.clocks.before(pair[0], pair[1]) {
 			if k.Unknown++; k.Unknown <= mostUnknown {
 				r.Unknown = append(r.Unknown, fmt.Sprintf("clock-uncertainty: %s (if events %d and %d took place in this order)", x.Text, pair[0].seq, pair[1].seq))
 			}

@@ -16,7 +16,8 @@ func (w *stuckClient) finish(f *facts, r *Report) {
 	if bound <= 0 {
 		return
 	}
-	for _, s := range f.history.order {
+	bound += 2 * f.clocks.largest
+	for s := range f.history.sends.each() {
 		if s.at+bound > f.ended.at || f.faults.disturbed(s.invoked, s.at+bound) {
 			continue
 		}

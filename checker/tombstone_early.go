@@ -36,10 +36,10 @@ func (w *tombstoneEarly) finish(f *facts, r *Report) {
 // of its key that was read after the tombstone was there, nil for none.
 func (w *tombstoneEarly) missing(f *facts, r *Report, rd *reading, p *place, by *poll, old *place) {
 	since := rd.keptFrom(p, by)
-	c := circumstances{topic: rd.tp.Topic, profile: &f.profile, client: by.client, age: max(0, by.at-since.at)}
+	c := circumstances{topic: rd.tp.Topic, profile: &f.profile, client: by.client, age: max(0, f.clocks.most(since, by.stamp()))}
 	if old != nil {
 		x := survived(w.name(), f, rd, p, old, by)
-		c.age = min(c.age, max(0, by.at-rd.poll(old.last).at))
+		c.age = min(c.age, max(0, f.clocks.most(rd.poll(old.last).stamp(), by.stamp())))
 		x.Text += "; its key is back from the dead"
 		r.settle(f, x.excuse(f.excuse(rd, p, by)), c)
 		return

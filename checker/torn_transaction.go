@@ -58,7 +58,8 @@ func (f *facts) missingSends() ([]missingSend, int) {
 }
 
 func (rd *reading) missing(sends []txnSend) ([]missingSend, int) {
-	var placed, unplaced []txnSend
+	placed := make([]txnSend, 0, len(sends))
+	var unplaced []txnSend
 	for _, s := range sends {
 		switch {
 		case s.txn.outcome != txnCommitted:
@@ -77,19 +78,19 @@ func (rd *reading) missing(sends []txnSend) ([]missingSend, int) {
 func (rd *reading) passedOver(sends []txnSend) []missingSend {
 	var found []missingSend
 	told := map[uint64]bool{}
-	for i := range rd.polls {
-		p := &rd.polls[i]
+	for i := range rd.polls.len() {
+		p := rd.polls.at(i)
 		next := p.lo
 		first, _ := slices.BinarySearchFunc(sends, p.from, func(s txnSend, o kafka.Offset) int { return cmp.Compare(s.offset, o) })
 		for _, s := range sends[first:] {
 			if s.offset >= p.end {
 				break
 			}
-			for next < p.hi && rd.records[next].Offset < s.offset {
+			for next < p.hi && rd.records.at(int(next)).offset < s.offset {
 				next++
 			}
 			asked, _ := s.txn.commitAsked()
-			there := next < p.hi && rd.records[next].Offset == s.offset && s.holds(rd.records[next])
+			there := next < p.hi && rd.records.at(int(next)).offset == s.offset && s.holds(rd.record(next))
 			if there || told[s.attempt] || p.seq < asked.seq {
 				continue
 			}
@@ -125,10 +126,7 @@ func (rd *reading) neverSeen(placed, unplaced []txnSend) []missingSend {
 // covered is the end of what polls cover without a hole from offset 0 on, and
 // the last poll of them.
 func (rd *reading) covered() (kafka.Offset, *poll) {
-	polls := make([]*poll, len(rd.polls))
-	for i := range rd.polls {
-		polls[i] = &rd.polls[i]
-	}
+	polls := slices.Collect(rd.polls.each())
 	slices.SortStableFunc(polls, func(a, b *poll) int { return cmp.Compare(a.from, b.from) })
 	var end kafka.Offset
 	var last *poll

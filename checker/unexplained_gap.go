@@ -39,7 +39,7 @@ func (g *unexplainedGap) finish(f *facts, r *Report) {
 		for _, s := range rd.index(&f.history).spans(rd) {
 			a.span(s)
 		}
-		g.checks += len(rd.polls)
+		g.checks += rd.polls.len()
 		for _, h := range a.holes {
 			if !r.full(g.name(), rd.tp) {
 				r.settle(f, g.hole(rd, h, a.unplaced), circumstances{})
@@ -48,14 +48,14 @@ func (g *unexplainedGap) finish(f *facts, r *Report) {
 		if !f.closed() {
 			a.gaps.Foreign, a.gaps.Unexplained = a.gaps.Unexplained, 0
 		}
-		if len(rd.polls) > 0 {
+		if rd.polls.len() > 0 {
 			r.Gaps = append(r.Gaps, a.gaps)
 		}
 	}
 }
 
 func (g *unexplainedGap) hole(rd *reading, h jump, unplaced int) Finding {
-	p := &rd.polls[h.poll]
+	p := rd.poll(h.poll)
 	x := Finding{Rule: g.name(), Verdict: Violation, Seq: p.seq, At: p.at, TP: rd.tp, Offset: h.from, Last: h.to - 1,
 		Count: int(h.to - h.from), Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: p.client, Witness: []uint64{p.seq},
 		Text: fmt.Sprintf("%s: %s read from %d to %d (event %d) and was given no %s", rd.tp, p.client, p.from, p.end, p.seq, nth(int64(h.from), int64(h.to)-1))}

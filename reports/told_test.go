@@ -70,7 +70,7 @@ func TestTimelineMergesTheRangesThatOneElectionGaveUp(t *testing.T) {
 
 func TestTimelineSaysWhenOnlyUnpromisedRecordsAreGone(t *testing.T) {
 	expect(t, strings.Join(texts(t, draw(t, neverPromised(), reports.Options{})), "\n"),
-		"Pass. 2 records acknowledged with acks=1 are gone, the first one attempt 2 of p at offset 1: never promised.")
+		"Pass. 2 records acknowledged with acks=1 are gone, the first one attempt 2 of p at offset 1: acks=0 and acks=1 do not wait for the followers: never promised.")
 }
 
 func TestTimelineOfAnUnknownRunSaysWhyItIsUnknown(t *testing.T) {

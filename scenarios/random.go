@@ -25,6 +25,8 @@ const (
 	// drainFor lets the sends that waited for the cluster get their answers, so
 	// that the last read judges them.
 	drainFor = 5 * time.Second
+	// backWithin is how long the brokers take at most to be unfenced again.
+	backWithin = 10 * time.Second
 )
 
 // Random expands a seed into a plan: a small cluster with drawn settings, one or
@@ -51,6 +53,8 @@ type generator struct {
 	clients []string
 	// away tells when a node is busy with a fault that stops it.
 	away map[kafka.BrokerID][]span
+	// diskReplaced tells that a broker comes back with an empty disk.
+	diskReplaced bool
 }
 
 // span is a time from its first instant to before its last.

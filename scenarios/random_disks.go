@@ -123,6 +123,7 @@ func (g *generator) unnoticed(d brokenDisk, kind string) {
 // replaced gives a broker an empty disk, as an operator would who has found bytes
 // that do not match their checksum.
 func (g *generator) replaced(id kafka.BrokerID, end time.Duration) {
+	g.diskReplaced = true
 	g.disk(end, id, plan.DiskFault{Kind: plan.DiskHeal})
 	g.at(end+time.Millisecond, plan.Step{Verb: plan.VerbWipe, Node: id})
 	g.at(end+2*time.Millisecond, plan.Step{Verb: plan.VerbStart, Node: id})

@@ -13,6 +13,7 @@ func (g *generator) mend() {
 	for _, verb := range []plan.Verb{plan.VerbHeal, plan.VerbRelease} {
 		g.next(plan.Step{Verb: verb, Node: kafka.NoBroker, Peer: kafka.NoBroker})
 	}
+	g.electUncleanly()
 	for _, t := range g.topics {
 		for part, replicas := range t.Assignment {
 			isr := slices.Sorted(slices.Values(replicas))
@@ -23,6 +24,21 @@ func (g *generator) mend() {
 	g.next(plan.Step{Verb: plan.VerbSleep, For: drainFor})
 	for _, t := range g.topics {
 		g.next(plan.Step{Verb: plan.VerbVerify, Client: auditor, Topic: t.Topic, Partition: -1})
+	}
+}
+
+// electUncleanly is what an operator does about partitions whose last in-sync
+// replica was on a disk that had to be replaced: none of the others may lead, and
+// what that one alone had is gone. Kafka refuses it where there is a leader.
+func (g *generator) electUncleanly() {
+	if !g.diskReplaced {
+		return
+	}
+	g.next(plan.Step{Verb: plan.VerbSleep, For: backWithin})
+	for _, t := range g.topics {
+		for part := range t.Assignment {
+			g.next(plan.Step{Verb: plan.VerbElect, Topic: t.Topic, Partition: int32(part), Kind: "unclean"})
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ type parser struct {
 	records []event.Record   // of the line at hand
 	isr     []kafka.BrokerID // of the line at hand
 	strings map[string]string
+	texts   [recentTexts]string // of sends, by their last characters
 	// sessions by the bytes that they were written with.
 	sessions map[string]*event.Session
 	kinds    map[string]event.Kind
@@ -22,6 +23,10 @@ type parser struct {
 // mostShared bounds the strings and sessions that a parser keeps: a history with
 // more of them pays with memory for those in use alone.
 const mostShared = 1 << 14
+
+// recentTexts is about how many sends may be on their way when one is answered
+// without its text being made a second time.
+const recentTexts = 1 << 10
 
 func newParser() *parser {
 	p := &parser{strings: map[string]string{}, sessions: map[string]*event.Session{}, kinds: map[string]event.Kind{}}
@@ -145,6 +150,10 @@ func (p *parser) rare(key []byte, e *event.Event) fields {
 		e.LastStable = kafka.Offset(p.int(math.MinInt64, math.MaxInt64))
 	case "key":
 		e.Key = p.hash()
+	case "headers":
+		e.Headers = p.hash()
+	case "timestamp":
+		e.Timestamp = kafka.Timestamp(p.int(math.MinInt64, math.MaxInt64))
 	case "source":
 		e.Source = string(p.text("TOPIC-PARTITION@OFFSET in quotes"))
 	case "isolation":
@@ -200,9 +209,23 @@ func (p *parser) shared(what string) string {
 func (p *parser) wording(k event.Kind) string {
 	switch k {
 	case event.SendInvoke, event.SendOK, event.SendFail, event.SendUnknown:
-		return string(p.text("a text in quotes"))
+		return p.valueText()
 	}
 	return p.shared("a text in quotes")
+}
+
+// valueText reads the text of a send, which its outcome repeats.
+func (p *parser) valueText() string {
+	b := p.text("a text in quotes")
+	hash := len(b)
+	for _, c := range b[max(0, len(b)-8):] {
+		hash = 31*hash + int(c)
+	}
+	recent := &p.texts[hash%recentTexts]
+	if *recent != string(b) {
+		*recent = string(b)
+	}
+	return *recent
 }
 
 func (p *parser) readISR() {
@@ -238,10 +261,11 @@ func (p *parser) readRecords() {
 // key in its place. Of any other it reads nothing.
 func (p *parser) plainRecord(r *event.Record) bool {
 	start := p.at
-	var offset, epoch, attempt uint64
+	var offset, epoch, attempt, stamp uint64
 	if p.number(`{"offset":`, &offset) && p.number(`,"epoch":`, &epoch) && p.number(`,"attempt":`, &attempt) && p.digest(`,"hash":"`, &r.Hash) &&
-		(p.word("}") || p.digest(`,"key":"`, &r.Key) && p.word("}")) && offset <= math.MaxInt64 && epoch <= math.MaxInt32 {
-		r.Offset, r.Epoch, r.Attempt = kafka.Offset(offset), kafka.LeaderEpoch(epoch), attempt
+		p.digestIfAny(`,"key":"`, &r.Key) && p.digestIfAny(`,"headers":"`, &r.Headers) && p.numberIfAny(`,"timestamp":`, &stamp) &&
+		p.word("}") && offset <= math.MaxInt64 && epoch <= math.MaxInt32 && stamp <= math.MaxInt64 {
+		r.Offset, r.Epoch, r.Attempt, r.Timestamp = kafka.Offset(offset), kafka.LeaderEpoch(epoch), attempt, kafka.Timestamp(stamp)
 		return true
 	}
 	p.at, *r = start, event.Record{Epoch: kafka.NoEpoch}
@@ -270,6 +294,10 @@ func (p *parser) recordMember(key []byte, r *event.Record) {
 		r.Hash = p.hash()
 	case "key":
 		r.Key = p.hash()
+	case "headers":
+		r.Headers = p.hash()
+	case "timestamp":
+		r.Timestamp = kafka.Timestamp(p.int(math.MinInt64, math.MaxInt64))
 	case "control":
 		r.Control = event.Control(p.int(int64(event.DataRecord), int64(event.CommitMarker)))
 	default:

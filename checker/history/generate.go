@@ -60,6 +60,7 @@ const pollRecords = 100
 
 type generator struct {
 	emit      func(*event.Event)
+	at        event.Event // the event at hand
 	state     uint64
 	seq       uint64
 	left      int // sends to come
@@ -104,8 +105,10 @@ func (g *generator) draw(n int) int {
 	return int((z ^ z>>31) >> 1 % uint64(n))
 }
 
-func (g *generator) event(k event.Kind, client string, partition int32) event.Event {
-	e := event.New(k)
+// event begins the next event.
+func (g *generator) event(k event.Kind, client string, partition int32) *event.Event {
+	e := &g.at
+	*e = event.New(k)
 	g.seq++
 	e.Seq, e.At = g.seq, int64(g.seq)*1000
 	e.Client, e.Topic, e.Partition = client, "orders", partition
@@ -126,14 +129,14 @@ func (g *generator) step() {
 		p.partition, p.stage = int32(g.draw(len(g.logs))), 1
 		e := g.send(event.SendInvoke, p)
 		p.invoked = e.Seq
-		g.emit(&e)
+		g.emit(e)
 	case 1:
 		g.append(p)
 		p.stage = 2
 	case 2:
 		e := g.send(event.SendOK, p)
 		e.Offset = kafka.Offset(p.offset)
-		g.emit(&e)
+		g.emit(e)
 		if p.cheats {
 			g.logs[p.partition].after, p.cheats = e.Seq, false
 		}
@@ -143,7 +146,7 @@ func (g *generator) step() {
 	}
 }
 
-func (g *generator) send(k event.Kind, p *genProducer) event.Event {
+func (g *generator) send(k event.Kind, p *genProducer) *event.Event {
 	e := g.event(k, p.name, p.partition)
 	e.Attempt, e.Acks = p.id<<32|p.sends, -1
 	e.Text = p.name + "-" + strconv.FormatUint(p.sends, 10)
@@ -192,7 +195,7 @@ func (g *generator) audit(partition int32) {
 	}
 	e := g.event(event.PositionReset, r.name, partition)
 	e.End, e.Text = 0, "assign"
-	g.emit(&e)
+	g.emit(e)
 	for at := 0; at < log.end(); {
 		at = g.poll(r, partition, at)
 	}
@@ -212,6 +215,6 @@ func (g *generator) poll(r *genReader, partition int32, from int) int {
 	e := g.event(event.PollOK, r.name, partition)
 	e.Offset, e.End, e.HighWatermark, e.Records = kafka.Offset(from), kafka.Offset(end), kafka.Offset(log.end()), g.records
 	e.Drained = end == log.end()
-	g.emit(&e)
+	g.emit(e)
 	return end
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tidemark/model/event"
+	"tidemark/model/kafka"
 )
 
 // Fields that come together.
@@ -65,8 +66,27 @@ func complete(k event.Kind, had fields) (field string, err error) {
 	panic("history: a field without a name is needed")
 }
 
-// within bounds what the types allow and Kafka does not.
+// lowest is the lowest offset that an event of a kind can tell, and its field, offset
+// or end; kinds without a field may tell none.
+var lowest = [256]struct {
+	field string
+	at    kafka.Offset
+}{
+	event.SendOK: {"offset", kafka.NoOffset}, event.PollOK: {"offset", 0}, event.PositionReset: {"end", 0}, event.CommitInvoke: {"offset", 0},
+	event.FetchCommittedOK: {"offset", kafka.NoOffset}, event.ListOffsetsOK: {"offset", 0}, event.LogStartMoved: {"offset", 0},
+}
+
+// sensible bounds what the types allow and Kafka does not.
 func sensible(e *event.Event) (field string, err error) {
+	if low := &lowest[e.Kind]; low.field != "" {
+		told := e.Offset
+		if low.field == "end" {
+			told = e.End
+		}
+		if told < low.at {
+			return low.field, fmt.Errorf("expected %d or more, found %d", low.at, told)
+		}
+	}
 	switch {
 	case e.Kind == event.PollOK && e.End < e.Offset:
 		return "end", fmt.Errorf("expected at least the offset, %d, at which the poll began, found %d", e.Offset, e.End)

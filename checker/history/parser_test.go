@@ -56,12 +56,14 @@ func drawEvent(t *rapid.T) event.Event {
 		for range rapid.IntRange(0, 3).Draw(t, "records") {
 			e.Records = append(e.Records, event.Record{Offset: offset("o"), Epoch: kafka.LeaderEpoch(rapid.Int32().Draw(t, "e")),
 				Attempt: rapid.Uint64().Draw(t, "a"), Hash: rapid.Uint64().Draw(t, "h"), Key: rapid.Uint64().Draw(t, "k"),
+				Headers: rapid.Uint64Range(0, 9).Draw(t, "hs"), Timestamp: kafka.Timestamp(rapid.Int64Range(-1, 9).Draw(t, "ts")),
 				Control: event.Control(rapid.Int8Range(0, 2).Draw(t, "control"))})
 		}
 	}
 	if maybe() {
 		e.Attempt, e.Hash, e.Key = rapid.Uint64().Draw(t, "attempt"), rapid.Uint64().Draw(t, "hash"), rapid.Uint64().Draw(t, "key")
 		e.Acks, e.Code = rapid.Int16().Draw(t, "acks"), kafka.ErrorCode(rapid.Int16().Draw(t, "code"))
+		e.Headers, e.Timestamp = rapid.Uint64().Draw(t, "headers"), kafka.Timestamp(rapid.Int64().Draw(t, "timestamp"))
 		e.Source, e.Isolation = text.Draw(t, "source"), event.Isolation(rapid.Int8Range(0, 1).Draw(t, "isolation"))
 		e.ClockErr, e.Line = rapid.Int64Min(0).Draw(t, "clockerr"), rapid.Int().Draw(t, "line")
 	}

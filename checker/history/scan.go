@@ -321,6 +321,18 @@ func (s *scanner) digest(prefix string, v *uint64) bool {
 	return true
 }
 
+// numberIfAny and digestIfAny are the same for what may be left out: false is a
+// prefix with anything else behind it.
+func (s *scanner) numberIfAny(prefix string, v *uint64) bool {
+	start := s.at
+	return s.number(prefix, v) || s.at == start
+}
+
+func (s *scanner) digestIfAny(prefix string, v *uint64) bool {
+	start := s.at
+	return s.digest(prefix, v) || s.at == start
+}
+
 // oddHash reads a hash with leading zeros or escapes, or fails.
 func (s *scanner) oddHash() uint64 {
 	const want = "a hash: up to 16 hexadecimal digits in quotes"

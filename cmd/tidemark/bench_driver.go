@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"time"
 
@@ -34,6 +33,8 @@ type driver struct {
 	conn  net.Conn
 	in    *bufio.Reader
 	frame []byte // the response read last
+
+	offset int64 // that is fetched next
 }
 
 func dialDriver(addr string) (*driver, error) {
@@ -41,7 +42,7 @@ func dialDriver(addr string) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	conn.SetDeadline(time.Now().Add(10 * time.Minute))
 	return &driver{conn: conn, in: bufio.NewReaderSize(conn, 1<<20)}, nil
 }
 
@@ -136,8 +137,9 @@ func produceFrame(topic string, recordBytes, n int) (frame []byte, batchBytes in
 	for i := range value {
 		value[i] = byte('a' + i%26)
 	}
+	now := kafka.Timestamp(time.Now().UnixMilli())
 	for range n {
-		w.Append(kafka.Timestamp(time.Now().UnixMilli()), nil, value, nil)
+		w.Append(now, nil, value, nil)
 	}
 	r := kmsg.NewPtrProduceRequest()
 	r.Acks, r.TimeoutMillis = -1, 30_000
@@ -187,9 +189,9 @@ func (d *driver) settle(frame []byte) error {
 // default.
 const inFlight = 5
 
-// produce sends the frame for a time and returns the batches acknowledged in a
-// second.
-func (d *driver) produce(frame []byte, duration time.Duration) (batches float64, err error) {
+// produce sends the frame for a time and returns how often it was acknowledged, all
+// in all and in a second.
+func (d *driver) produce(frame []byte, duration time.Duration) (n int, rate float64, err error) {
 	slots := make(chan struct{}, inFlight)
 	failed := make(chan error, 1)
 	start := time.Now()
@@ -203,10 +205,10 @@ func (d *driver) produce(frame []byte, duration time.Duration) (batches float64,
 		}
 		close(slots)
 	}()
-	res, n := kmsg.NewPtrProduceResponse(), 0
+	res := kmsg.NewPtrProduceResponse()
 	for range slots {
 		if err := d.produced(res); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		n++
 	}
@@ -214,10 +216,10 @@ func (d *driver) produce(frame []byte, duration time.Duration) (batches float64,
 	case err = <-failed:
 	default:
 	}
-	return float64(n) / time.Since(start).Seconds(), err
+	return n, float64(n) / time.Since(start).Seconds(), err
 }
 
-// latencies are how long single requests take, one after another, sorted.
+// latencies are how long single requests take, one after another.
 func (d *driver) latencies(frame []byte, duration time.Duration) ([]time.Duration, error) {
 	var all []time.Duration
 	res := kmsg.NewPtrProduceResponse()
@@ -231,39 +233,38 @@ func (d *driver) latencies(frame []byte, duration time.Duration) ([]time.Duratio
 		}
 		all = append(all, time.Since(sent))
 	}
-	slices.Sort(all)
 	return all, nil
 }
 
-// fetch reads the partition from its start, again and again for a time, and
-// returns the bytes of records that come in a second.
-func (d *driver) fetch(topic string, duration time.Duration) (bytes float64, err error) {
-	start, total, offset := time.Now(), 0, int64(0)
+// fetch reads the partition on from where it stopped, from its start again after its
+// end, for a time, and returns the bytes of records that came, all in all and in a second.
+func (d *driver) fetch(topic string, duration time.Duration) (total int, rate float64, err error) {
+	start := time.Now()
 	for time.Since(start) < duration {
 		r := kmsg.NewPtrFetchRequest()
 		r.ReplicaID, r.MaxWaitMillis, r.MinBytes, r.MaxBytes, r.SessionEpoch = -1, 0, 1, 1<<20, -1
 		t := kmsg.NewFetchRequestTopic()
 		t.Topic = topic
 		p := kmsg.NewFetchRequestTopicPartition()
-		p.FetchOffset, p.PartitionMaxBytes = offset, 1<<20
+		p.FetchOffset, p.PartitionMaxBytes = d.offset, 1<<20
 		t.Partitions = append(t.Partitions, p)
 		r.Topics = append(r.Topics, t)
 		res := kmsg.NewPtrFetchResponse()
 		if err := d.ask(r, driveFetch, res); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		part := &res.Topics[0].Partitions[0]
 		if code := kafka.ErrorCode(part.ErrorCode); code != kafka.None {
-			return 0, fmt.Errorf("fetch at %d: %v", offset, code)
+			return 0, 0, fmt.Errorf("fetch at %d: %v", d.offset, code)
 		}
 		total += len(part.RecordBatches)
-		if next := nextOffset(part.RecordBatches); next > offset {
-			offset = next
+		if next := nextOffset(part.RecordBatches); next > d.offset {
+			d.offset = next
 		} else {
-			offset = 0
+			d.offset = 0
 		}
 	}
-	return float64(total) / time.Since(start).Seconds(), nil
+	return total, float64(total) / time.Since(start).Seconds(), nil
 }
 
 // nextOffset is the offset after the last whole batch, 0 if there is none.
@@ -276,44 +277,4 @@ func nextOffset(buf []byte) int64 {
 		}
 		next, buf = int64(b.NextOffset()), rest
 	}
-}
-
-// measureServe measures one row: a tenth of the time to warm up first.
-func measureServe(t target, w workload, topic string, duration time.Duration) (serveRow, error) {
-	row := serveRow{Broker: t.name, Replicas: t.replicas, RecordBytes: w.recordBytes}
-	addr, err := leaderOf(t, topic)
-	if err != nil {
-		return row, err
-	}
-	d, err := dialDriver(addr)
-	if err != nil {
-		return row, err
-	}
-	defer d.conn.Close()
-	single, _ := produceFrame(topic, w.recordBytes, 1)
-	frame, batchBytes := produceFrame(topic, w.recordBytes, w.records)
-	row.BatchBytes = batchBytes
-	if err := d.settle(single); err != nil {
-		return row, err
-	}
-	if _, err := d.produce(frame, duration/10); err != nil {
-		return row, err
-	}
-	batches, err := d.produce(frame, duration)
-	if err != nil {
-		return row, err
-	}
-	bytes, err := d.fetch(topic, duration)
-	if err != nil {
-		return row, err
-	}
-	times, err := d.latencies(single, duration/2)
-	if err != nil {
-		return row, err
-	}
-	row.RecordsPerSecond, row.ProducedMBs = batches*float64(w.records), batches*float64(batchBytes)/1e6
-	row.FetchedMBs = bytes / 1e6
-	row.LatencyMicros = float64(times[len(times)/2].Nanoseconds()) / 1e3
-	row.LatencyP99Micros = float64(times[len(times)*99/100].Nanoseconds()) / 1e3
-	return row, nil
 }

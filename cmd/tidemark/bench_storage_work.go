@@ -5,11 +5,7 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
-	"runtime"
-	"slices"
-	"time"
 
 	"tidemark/disk"
 	"tidemark/model/kafka"
@@ -18,61 +14,18 @@ import (
 	"tidemark/node/storage"
 )
 
-// benchSlices is how many slices of work a median is of.
-const benchSlices = 15
+// How many slices a median is of: of work that can be cut short, and of what is done
+// to a log as a whole.
+const (
+	manySlices = 60
+	fewSlices  = 15
+)
 
-// slice is a piece of work that can be measured: it handles bytes in operations.
-type slice struct {
-	bytes, operations int
-	do                func() error
-	prepare           func() error // not measured; nil: nothing
-}
+// fetchBytes is how much a read in order asks for, as a consumer's fetch does.
+const fetchBytes = 1 << 20
 
-// beside measures work and limit in turns, so that both see the same machine.
-func (l *benchLane) beside(work string, batch int, w slice, limit string, x slice) (storageRow, error) {
-	var took, limits []time.Duration
-	var before, after runtime.MemStats
-	allocs := uint64(0)
-	for i := range benchSlices + 1 { // the first one warms up
-		if w.prepare != nil {
-			if err := w.prepare(); err != nil {
-				return storageRow{}, fmt.Errorf("%s on %s: %w", work, l.name, err)
-			}
-		}
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		err := w.do()
-		took = append(took, time.Since(start))
-		runtime.ReadMemStats(&after)
-		if i > 0 {
-			allocs += after.Mallocs - before.Mallocs
-		}
-		if err != nil {
-			return storageRow{}, fmt.Errorf("%s on %s: %w", work, l.name, err)
-		}
-		start = time.Now()
-		err = x.do()
-		limits = append(limits, time.Since(start))
-		if err != nil {
-			return storageRow{}, fmt.Errorf("%s on %s: %w", limit, l.name, err)
-		}
-	}
-	t, limitTook := median(took[1:]), median(limits[1:])
-	r := storageRow{Disk: l.name, Work: work, BatchBytes: batch, Limit: limit,
-		MBs: float64(w.bytes) / t / 1e6, NanosPerOp: t / float64(w.operations) * 1e9, AllocsPerOp: float64(allocs) / float64(benchSlices*w.operations),
-		LimitMBs: float64(x.bytes) / limitTook / 1e6, LimitNanos: limitTook / float64(x.operations) * 1e9}
-	r.Share = r.MBs / r.LimitMBs
-	if w.bytes == 0 {
-		r.Share = r.LimitNanos / r.NanosPerOp
-	}
-	return r, nil
-}
-
-// median is in seconds.
-func median(all []time.Duration) float64 {
-	slices.Sort(all)
-	return all[len(all)/2].Seconds()
-}
+// pageBytes is what a look-up has to read at least, from the page cache.
+const pageBytes = 4096
 
 // batchOf is a batch of one record that has size bytes.
 func batchOf(size int) record.Batch {
@@ -87,92 +40,87 @@ func batchOf(size int) record.Batch {
 
 // measure takes all rows on one disk, with logs of so many bytes.
 func (l *benchLane) measure(total int) (rows []storageRow, err error) {
+	m := newBenchMemory(total)
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
-		some, err := l.measureLog(size, total)
+		some, err := l.measureLog(m, size, total)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, some...)
 	}
-	row, err := l.measureCleaning(total)
+	row, err := l.measureCleaning(m, total/4)
 	return append(rows, row), err
 }
 
+// benchLog is a log, and a file with the same bytes, that are measured.
+type benchLog struct {
+	*benchLane
+	memory *benchMemory
+	log    *storage.Log
+	raw    disk.File
+	batch  int // bytes
+}
+
 // measureLog fills a log with batches of one size and uses it.
-func (l *benchLane) measureLog(size, total int) ([]storageRow, error) {
+func (l *benchLane) measureLog(m *benchMemory, size, total int) (rows []storageRow, err error) {
 	dir := fmt.Sprintf("append-%d", size)
-	log, err := l.open(dir, storage.DefaultConfig())
-	if err != nil {
+	b := &benchLog{benchLane: l, memory: m, batch: size}
+	if b.log, err = l.open(dir, storage.DefaultConfig()); err != nil {
 		return nil, err
 	}
-	raw, err := l.fs.Create("raw-" + dir)
-	if err != nil {
+	if b.raw, err = l.fs.Create("raw-" + dir); err != nil {
 		return nil, err
 	}
-	n := max(total/size/benchSlices, 1)
-	appended, err := l.beside("append", size, appending(log, size, n), "write", writing(raw, size, n))
-	if err != nil {
-		return nil, err
-	}
-	rows := []storageRow{appended}
-	for _, m := range []func(*storage.Log, disk.File, int) (storageRow, error){l.measureReading, l.measureLookUp} {
-		row, err := m(log, raw, size)
+	n := max(total/size/manySlices, 1)
+	for _, measure := range []func() (storageRow, error){
+		func() (storageRow, error) { return b.measureAppends(n) }, b.measureReading, b.measureLookUp, b.measureRecovery} {
+		row, err := measure()
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, row)
 	}
-	if err := l.flush(log); err != nil {
-		return nil, err
-	}
-	row, err := l.measureRecovery(log, raw, size)
-	return append(rows, row), err
+	return rows, nil
 }
 
-// appending appends n batches as a leader.
-func appending(log *storage.Log, size, n int) slice {
-	b := batchOf(size)
-	return slice{bytes: n * len(b), operations: n, do: func() error {
+// measureAppends appends n batches at a time as a leader, and writes the same bytes to
+// the file behind each other.
+func (l *benchLog) measureAppends(n int) (storageRow, error) {
+	b, at := batchOf(l.batch), int64(0)
+	appends := slice{name: "append", bytes: n * len(b), operations: n, do: func() error {
 		for range n {
 			b.SetBaseOffset(0)
-			if _, code, err := log.AppendAsLeader(b, 1, 1000); code != kafka.None {
+			if _, code, err := l.log.AppendAsLeader(b, 1, 1000); code != kafka.None {
 				return fmt.Errorf("%s: %w", code, err)
 			}
 		}
 		return nil
 	}}
-}
-
-// writing writes the same bytes behind each other.
-func writing(f disk.File, size, n int) slice {
-	b, at := batchOf(size), int64(0)
-	return slice{bytes: n * len(b), operations: n, do: func() error {
+	writes := slice{name: "write", bytes: n * len(b), operations: n, do: func() error {
 		for range n {
-			if _, err := f.WriteAt(b, at); err != nil {
+			if _, err := l.raw.WriteAt(b, at); err != nil {
 				return err
 			}
 			at += int64(len(b))
 		}
 		return nil
 	}}
+	return l.beside(manySlices, l.batch, appends, writes, l.memory.checking(b, n), l.memory.filling(b, n))
 }
 
-// fetchBytes is how much a read in order asks for, as a consumer's fetch does.
-const fetchBytes = 1 << 20
-
-// measureReading reads a log in order, again and again, and the same file without one.
-func (l *benchLane) measureReading(log *storage.Log, raw disk.File, size int) (storageRow, error) {
-	const reads = 8
+// measureReading reads a log in order, again and again, and the file.
+func (l *benchLog) measureReading() (storageRow, error) {
+	const reads = 2
 	buf := make([]byte, fetchBytes)
-	perRead := kafka.Offset(max(fetchBytes/len(batchOf(size)), 1))
-	length := log.Size()
+	perRead := kafka.Offset(max(fetchBytes/len(batchOf(l.batch)), 1))
+	length, end := l.log.Size(), l.log.LogEnd()
 	from, at := kafka.Offset(0), int64(0)
-	read := slice{bytes: fetchBytes * reads, operations: reads, do: func() error {
+	read := slice{name: "read 1 MiB", bytes: fetchBytes * reads, operations: reads, do: func() error {
 		for range reads {
-			if from+2*perRead > log.LogEnd() {
+			if from+2*perRead > end {
 				from = 0
 			}
-			s, err := log.Read(from, log.LogEnd(), fetchBytes, true)
+			s, err := l.log.Read(from, end, fetchBytes, true)
 			if err != nil {
 				return err
 			}
@@ -185,31 +133,29 @@ func (l *benchLane) measureReading(log *storage.Log, raw disk.File, size int) (s
 		}
 		return nil
 	}}
-	limit := slice{bytes: fetchBytes * reads, operations: reads, do: func() error {
+	limit := slice{name: "read", bytes: fetchBytes * reads, operations: reads, do: func() error {
 		for range reads {
 			if at+fetchBytes > length {
 				at = 0
 			}
-			if _, err := raw.ReadAt(buf, at); err != nil {
+			if _, err := l.raw.ReadAt(buf, at); err != nil {
 				return err
 			}
 			at += fetchBytes
 		}
 		return nil
 	}}
-	return l.beside("read 1 MiB", size, read, "read", limit)
+	return l.beside(manySlices, l.batch, read, limit, l.memory.emptying(buf, reads))
 }
 
-// pageBytes is what a look-up has to read at least, from the page cache.
-const pageBytes = 4096
-
 // measureLookUp finds batches at random offsets.
-func (l *benchLane) measureLookUp(log *storage.Log, raw disk.File, size int) (storageRow, error) {
-	const lookUps = 4000
+func (l *benchLog) measureLookUp() (storageRow, error) {
+	const lookUps = 1000
 	random := rand.New(rand.NewPCG(1, 1))
-	find := slice{operations: lookUps, do: func() error {
+	end, length := int64(l.log.LogEnd()), l.log.Size()
+	find := slice{name: "look-up", operations: lookUps, do: func() error {
 		for range lookUps {
-			s, err := log.Read(kafka.Offset(random.Int64N(int64(log.LogEnd()))), log.LogEnd(), 1, true)
+			s, err := l.log.Read(kafka.Offset(random.Int64N(end)), kafka.Offset(end), 1, true)
 			if err != nil {
 				return err
 			}
@@ -218,21 +164,53 @@ func (l *benchLane) measureLookUp(log *storage.Log, raw disk.File, size int) (st
 		return nil
 	}}
 	buf := make([]byte, pageBytes)
-	limit := slice{bytes: pageBytes * lookUps, operations: lookUps, do: func() error {
+	limit := slice{name: "read of 4 KiB", bytes: pageBytes * lookUps, operations: lookUps, do: func() error {
 		for range lookUps {
-			if _, err := raw.ReadAt(buf, random.Int64N(log.Size()-pageBytes)); err != nil {
+			if _, err := l.raw.ReadAt(buf, random.Int64N(length-pageBytes)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}}
-	return l.beside("look-up", size, find, "read of 4 KiB", limit)
+	return l.beside(manySlices, l.batch, find, limit, l.memory.picking(buf, lookUps, random))
 }
 
-// measureRecovery opens a log again and again after kills.
-func (l *benchLane) measureRecovery(log *storage.Log, raw disk.File, size int) (storageRow, error) {
-	total, end := int(log.Size()), log.LogEnd()
-	scan := slice{bytes: total, operations: int(end), do: func() error {
+// measureRecovery opens a log again and again after kills. What a log of one batch
+// allocates at that is not for each batch.
+func (l *benchLog) measureRecovery() (storageRow, error) {
+	if err := l.flush(l.log); err != nil {
+		return storageRow{}, err
+	}
+	single, err := l.open("single-"+l.log.Dir(), storage.DefaultConfig())
+	if err != nil {
+		return storageRow{}, err
+	}
+	if _, code, err := single.AppendAsLeader(batchOf(l.batch), 1, 1000); code != kafka.None {
+		return storageRow{}, fmt.Errorf("%s: %w", code, err)
+	}
+	_, fixed, err := l.opening(single).measure()
+	if err != nil {
+		return storageRow{}, err
+	}
+	scan := l.opening(l.log)
+	scan.fixed = fixed
+	buf, total := make([]byte, fetchBytes), l.log.Size()
+	limit := slice{name: "read and CRC-32C", bytes: int(total / fetchBytes * fetchBytes), operations: scan.operations, do: func() error {
+		for at := int64(0); at+fetchBytes <= total; at += fetchBytes {
+			if _, err := l.raw.ReadAt(buf, at); err != nil {
+				return err
+			}
+			checksum(buf)
+		}
+		return nil
+	}}
+	return l.beside(fewSlices, l.batch, scan, limit, l.memory.checkingAll(scan.operations))
+}
+
+// opening closes and opens a log.
+func (l *benchLane) opening(log *storage.Log) slice {
+	end := log.LogEnd()
+	return slice{name: "recovery scan", bytes: int(log.Size()), operations: int(end), do: func() error {
 		log.Close()
 		again, err := l.open(log.Dir(), storage.DefaultConfig())
 		if err != nil {
@@ -243,26 +221,14 @@ func (l *benchLane) measureRecovery(log *storage.Log, raw disk.File, size int) (
 		}
 		return nil
 	}}
-	buf, table := make([]byte, fetchBytes), crc32.MakeTable(crc32.Castagnoli)
-	limit := slice{bytes: total / fetchBytes * fetchBytes, operations: int(end), do: func() error {
-		for at := int64(0); at+fetchBytes <= int64(total); at += fetchBytes {
-			if _, err := raw.ReadAt(buf, at); err != nil {
-				return err
-			}
-			crc32.Update(0, table, buf)
-		}
-		return nil
-	}}
-	return l.beside("recovery scan", size, scan, "read and CRC-32C", limit)
 }
 
 // cleanedRecords is how many records a batch of the cleaned log has, of 100 bytes
 // about; each key comes four times.
 const cleanedRecords = 100
 
-// measureCleaning fills and cleans a log, once for each slice.
-func (l *benchLane) measureCleaning(total int) (storageRow, error) {
-	total /= 4
+// measureCleaning fills and cleans a log of so many bytes, once for each slice.
+func (l *benchLane) measureCleaning(m *benchMemory, total int) (storageRow, error) {
 	cfg := storage.DefaultConfig()
 	cfg.SegmentBytes, cfg.Compacted, cfg.Delete, cfg.MinCleanableRatio = int32(max(total/4, 64<<10)), true, false, 0
 	var log *storage.Log
@@ -285,12 +251,12 @@ func (l *benchLane) measureCleaning(total int) (storageRow, error) {
 	if err != nil {
 		return storageRow{}, err
 	}
-	if _, err := raw.WriteAt(make([]byte, total), 0); err != nil {
+	buf := make([]byte, total)
+	if _, err := raw.WriteAt(buf, 0); err != nil {
 		return storageRow{}, err
 	}
-	pass := slice{bytes: total, operations: total / cleanedRecords, do: func() error { return l.clean(log) }, prepare: fill}
-	buf := make([]byte, total)
-	limit := slice{bytes: total, operations: total / cleanedRecords, do: func() error { // the log is read twice, and a quarter of it written
+	pass := slice{name: "clean", bytes: total, operations: total / cleanedRecords, do: func() error { return l.clean(log) }, prepare: fill}
+	limit := slice{name: "two reads, one write", bytes: total, operations: total / cleanedRecords, do: func() error { // the log is read twice, and a quarter of it written
 		for range 2 {
 			if _, err := raw.ReadAt(buf, 0); err != nil {
 				return err
@@ -299,7 +265,9 @@ func (l *benchLane) measureCleaning(total int) (storageRow, error) {
 		_, err := raw.WriteAt(buf[:total/4], 0)
 		return err
 	}}
-	return l.beside("clean", cleanedRecords*cleanedRecords, pass, "two reads, one write", limit)
+	copies := m.emptying(buf, 1)
+	copies.operations = pass.operations
+	return l.beside(fewSlices, cleanedRecords*cleanedRecords, pass, limit, copies)
 }
 
 // keyedBatch is the i-th batch of a log with so many keys.

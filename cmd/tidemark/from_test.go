@@ -25,7 +25,7 @@ var soon = []string{"--set", "broker.session.timeout.ms=2000", "--set", "broker.
 // acknowledged by all of them.
 func writeRecords(t *testing.T, addr, topic string, values []string) {
 	t.Helper()
-	leader, err := leaderOf(target{"", addr, 3}, topic)
+	leader, err := leaderOf(target{addr: addr, replicas: 3}, topic)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,10 +44,14 @@ The first byte that is wrong is one line with file, position and reason. Behind 
 process that was killed, what the next start mends is told as a note; with the marker
 of a clean stop (.kafka_cleanshutdown) it is a fault.
 
-Exit status: 0 sound, 1 a fault, 2 bad usage or a directory that cannot be read.`,
+A broker may be at work in the directory: each replica is judged as it is at one
+moment, and what looks wrong is looked at again before it is believed.
+
+Exit status: 0 sound, 1 a fault, 2 bad usage or a directory that cannot be read, or
+that changes with every look.`,
 		Args: someArgs("a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := inspect.Options{Now: kafka.Timestamp(time.Now().UnixMilli()), ProducerExpirationMs: expiration}
+			o := inspect.Options{Now: kafka.Timestamp(time.Now().UnixMilli()), ProducerExpirationMs: expiration, Again: pause}
 			for _, dir := range args {
 				if err := verify(cmd.OutOrStdout(), dir, o, asJSON); err != nil {
 					return err
@@ -60,6 +64,9 @@ Exit status: 0 sound, 1 a fault, 2 bad usage or a directory that cannot be read.
 	cmd.Flags().Int64Var(&expiration, "producer.id.expiration.ms", 86400000, "the broker's: a producer that was silent for so long may be missing in snapshots")
 	return cmd
 }
+
+// pause lets a broker finish what it is writing before it is looked at again.
+func pause(try int) { time.Sleep(time.Duration(min(320, 10<<try)) * time.Millisecond) }
 
 // someArgs wants one argument or more.
 func someArgs(what string) cobra.PositionalArgs {
@@ -173,7 +180,16 @@ func (f osFile) Size() (int64, error) {
 // known is an error in the words of package disk.
 func known(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", err, disk.ErrNotExist)
+		return notThere{err}
 	}
 	return err
 }
+
+// notThere is the machine's error for what is not there.
+type notThere struct{ error }
+
+// Is makes it package disk's too.
+func (e notThere) Is(target error) bool { return target == disk.ErrNotExist }
+
+// Unwrap returns the machine's.
+func (e notThere) Unwrap() error { return e.error }

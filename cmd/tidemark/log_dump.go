@@ -18,8 +18,10 @@ import (
 // dumpFlags are the flags of log dump.
 type dumpFlags struct {
 	inspect.DumpOptions
-	files []string
-	json  bool
+	files        []string
+	json         bool
+	offsets      bool
+	transactions bool
 }
 
 func newLogDump() *cobra.Command {
@@ -31,17 +33,34 @@ func newLogDump() *cobra.Command {
 Kafka's kafka-dump-log: batches of .log files (with --deep-iteration records too, with
 --print-data their keys and values), entries of .index, .timeindex and .txnindex,
 producers of .snapshot files, epochs, checkpoints, properties. Records of the metadata
-log and of its snapshots are decoded. In a directory every file that is known is printed.
+log and of its snapshots are decoded, those of __consumer_offsets and of
+__transaction_state with a decoder that is named. In a directory every file that is known is printed;
+a broker may be at work in it: files that go meanwhile are told on stderr.
 
 Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := dumped(append(args, f.files...))
+			if f.offsets && f.transactions {
+				return usageError("--offsets-decoder and --transaction-log-decoder: name one of them")
+			}
+			f.Again = pause
+			if f.offsets {
+				f.Coordinator = inspect.GroupCoordinator
+			}
+			if f.transactions {
+				f.Coordinator = inspect.TransactionCoordinator
+			}
+			files, err := dumped(append(args, f.files...))
 			if err != nil {
 				return err
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			for _, name := range names {
-				if err = f.dump(out, name); err != nil {
+			for _, file := range files {
+				err = f.dump(out, file.path)
+				if file.found && errors.Is(err, fs.ErrNotExist) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: went while its directory was read, not printed\n", file.path)
+					err = nil
+				}
+				if err != nil {
 					break
 				}
 			}
@@ -54,6 +73,8 @@ Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage
 	flags.BoolVar(&f.PrintData, "print-data", false, "print records with their keys and values (also --print-data-log)")
 	flags.BoolVar(&f.SkipRecordMetadata, "skip-record-metadata", false, "of records print keys and values alone")
 	flags.BoolVar(&f.Metadata, "cluster-metadata-decoder", false, "decode values as metadata records, wherever the file lies; implies --print-data")
+	flags.BoolVar(&f.offsets, "offsets-decoder", false, "decode keys and values as records of __consumer_offsets; implies --print-data")
+	flags.BoolVar(&f.transactions, "transaction-log-decoder", false, "decode keys and values as records of __transaction_state; implies --print-data")
 	flags.Int64Var(&f.MaxBytes, "max-bytes", 0, "read no more of a log, in bytes from its start; 0 is all")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line")
 	flags.BoolVar(&f.PrintData, "print-data-log", false, "--print-data by the name that kafka-dump-log has for it")
@@ -61,13 +82,22 @@ Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage
 	return cmd
 }
 
+// dumpedFile is a file to print.
+type dumpedFile struct {
+	path  string
+	found bool // in a directory that was named
+}
+
 // dumped are the files to print: those named, and those that are known in
 // directories that are named.
-func dumped(args []string) (names []string, err error) {
+func dumped(args []string) (files []dumpedFile, err error) {
 	for _, arg := range args {
 		err := filepath.WalkDir(arg, func(path string, e fs.DirEntry, err error) error {
+			if path != arg && errors.Is(err, fs.ErrNotExist) {
+				return nil // a directory that went since its parent was read
+			}
 			if err == nil && !e.IsDir() && (path == arg || inspect.Dumpable(e.Name())) {
-				names = append(names, path)
+				files = append(files, dumpedFile{path, path != arg})
 			}
 			return err
 		})
@@ -75,10 +105,10 @@ func dumped(args []string) (names []string, err error) {
 			return nil, usageError("%w", err)
 		}
 	}
-	if len(names) == 0 {
+	if len(files) == 0 {
 		return nil, usageError("name files of log directories, or directories that have some")
 	}
-	return names, nil
+	return files, nil
 }
 
 func (f *dumpFlags) dump(w io.Writer, name string) error {
@@ -87,13 +117,16 @@ func (f *dumpFlags) dump(w io.Writer, name string) error {
 		o.Metadata = true
 	}
 	o.PrintData = o.PrintData || o.Metadata && (f.Metadata || o.DeepIteration)
-	if !f.json {
+	files := &headed{header: func() {
+		if f.json {
+			return
+		}
 		fmt.Fprintln(w, "Dumping", name)
 		if base, ok := inspect.BaseOffset(filepath.Base(name)); ok {
 			fmt.Fprintln(w, "Log starting offset:", base)
 		}
-	}
-	err := inspect.Dump(osFiles{}, filepath.ToSlash(name), o, func(e inspect.Entry) error {
+	}}
+	err := inspect.Dump(files, filepath.ToSlash(name), o, func(e inspect.Entry) error {
 		line := e.Text()
 		if f.json {
 			line = e.JSON(name)
@@ -109,4 +142,21 @@ func (f *dumpFlags) dump(w io.Writer, name string) error {
 		return usageError("%w", err)
 	}
 	return err
+}
+
+// headed are the files of the machine, of which one is printed: its header comes
+// once it is open, as a file that went has none.
+type headed struct {
+	osFiles
+	header func()
+}
+
+// Open implements inspect.Files.
+func (h *headed) Open(name string) (inspect.File, error) {
+	file, err := h.osFiles.Open(name)
+	if err == nil && h.header != nil {
+		h.header()
+		h.header = nil
+	}
+	return file, err
 }

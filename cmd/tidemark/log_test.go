@@ -131,8 +131,47 @@ func TestLogRefusesWhatItCannotReadInOneLine(t *testing.T) {
 		{[]string{"log", "dump", file}, exitViolation, file + ": byte 0: the file ends 33 bytes into an entry of 34 bytes"},
 	} {
 		status, _, errText := command(t, c.args...)
-		if status != c.status || !strings.Contains(errText, c.want) || strings.Count(errText, "\n") > 1 {
+		if status != c.status || strings.Count(errText, c.want) != 1 || strings.Count(errText, "\n") > 1 {
 			t.Errorf("%v: status %d, %q, want %d, %q", c.args, status, errText, c.status, c.want)
 		}
+	}
+}
+
+// A name that leads nowhere stands for a file that a broker deleted since its
+// directory was read.
+func TestLogDumpTellsOfAFileThatWentAndPrintsTheOthers(t *testing.T) {
+	dir, file := damaged(t)
+	gone := filepath.Join(dir, "mixed-0", "00000000000000000100.index")
+	if err := os.Symlink(file+".nowhere", gone); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errText := command(t, "log", "dump", dir)
+	if status != exitOK || errText != gone+": went while its directory was read, not printed\n" {
+		t.Errorf("status %d, %q", status, errText)
+	}
+	if !strings.Contains(out, "Dumping "+file+"\n") || strings.Contains(out, gone) {
+		t.Errorf("%q", out)
+	}
+	status, _, errText = command(t, "log", "dump", gone)
+	if status != exitUsage || strings.Count(errText, "no such file or directory") != 1 {
+		t.Errorf("status %d, %q", status, errText)
+	}
+}
+
+// A node that went on with a log that it cannot replay would hold another image than
+// whoever wrote it: nothing is touched.
+func TestServeRefusesADirectoryOfApacheKafkaInOneLine(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kafka")
+	if err := os.CopyFS(dir, os.DirFS(kafkaDir)); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errText := command(t, "serve", "--node-id", "1", "--roles", "broker,controller", "--voters", "1@127.0.0.1:1", "--listen", "127.0.0.1:0", "--data", dir)
+	want := "tidemark: " + dir + " is a directory of Apache Kafka's (00000000000000000000.log: offset 1: "
+	if status != exitUsage || out != "" || !strings.HasPrefix(errText, want) || strings.Count(errText, "\n") != 1 {
+		t.Errorf("status %d, %q, %q", status, out, errText)
+	}
+	status, out, _ = command(t, "log", "verify", dir)
+	if status != exitOK || !strings.Contains(out, " is sound: 6 replicas, 7 segments, 168 batches, 797 records, ") {
+		t.Errorf("after it: status %d, %q", status, out)
 	}
 }

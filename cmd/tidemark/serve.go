@@ -66,6 +66,9 @@ address is given.
 With --record FILE, tidemark replay FILE runs the same nodes again in the simulator and
 compares. Every byte that they receive is in the file.
 
+The garbage collector lets 16 MB and more become unused between two runs; GOGC and
+GOMEMLIMIT set its pace instead.
+
 Exit status: 0 stopped, 2 the cluster did not come to serve, 1 a node died later.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -38,6 +38,12 @@ func (p servePlan) identify(asked string, fresh bool) error {
 		if err := known[i].check(n); err != nil {
 			return usageError("%v: %s: %w", n, filepath.Join(p.path(*n), identityFile), err)
 		}
+		if p.data == "" {
+			continue
+		}
+		if err := notForeign(p.path(*n)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

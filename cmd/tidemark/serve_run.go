@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,8 @@ type served struct {
 
 // serve runs the nodes until a signal, or until one dies.
 func (p servePlan) serve(out, notice io.Writer, signals <-chan os.Signal) (err error) {
+	held := holdHeap()
+	defer runtime.KeepAlive(held)
 	if p.data == "" {
 		dir, err := os.MkdirTemp("", "tidemark-serve-")
 		if err != nil {
@@ -90,7 +93,7 @@ func (s *served) start(n servedNode) error {
 	if err != nil {
 		return err
 	}
-	running, err := live.Start(broker.Lanes(n.cfg), live.Options{Dir: s.plan.path(n), Emit: s.observe, Record: s.record, Config: config})
+	running, err := live.Start(broker.Lanes(n.cfg), live.Options{Dir: s.plan.path(n), Emit: s.observe, Wants: tellsReady, Record: s.record, Config: config})
 	if err != nil {
 		return usageError("%v: %w", n, startError(err))
 	}
@@ -132,12 +135,11 @@ func startError(err error) error {
 	return err
 }
 
-// observe looks for brokers that serve among the events.
-func (s *served) observe(e *event.Event) {
-	if e.Kind == event.Ready {
-		s.ready <- struct{}{}
-	}
-}
+// tellsReady picks the events by which a broker tells that it serves.
+func tellsReady(k event.Kind) bool { return k == event.Ready }
+
+// observe counts brokers that serve.
+func (s *served) observe(*event.Event) { s.ready <- struct{}{} }
 
 // awaitReady waits until every broker serves; stop if a signal came before.
 func (s *served) awaitReady(signals <-chan os.Signal) (stop bool, err error) {

@@ -69,6 +69,10 @@ func dirtyBytes(mask uint8) int64 {
 	return int64(bits.OnesCount8(mask)) * SectorSize
 }
 
+// slabPages is how many pages are made at once at most: a page of its own would be
+// an allocation for every 4 KiB written. A small disk doubles what it has.
+const slabPages = 64
+
 // take returns a page with arbitrary content.
 func (d *Disk) take() *page {
 	if n := len(d.free); n > 0 {
@@ -77,7 +81,13 @@ func (d *Disk) take() *page {
 		p.dirty, p.stray, p.held = 0, 0, false
 		return p
 	}
-	return new(page)
+	if len(d.fresh) == 0 {
+		d.fresh = make([]page, min(max(d.made, 1), slabPages))
+		d.made += len(d.fresh)
+	}
+	p := &d.fresh[0]
+	d.fresh = d.fresh[1:]
+	return p
 }
 
 // give takes a page back for reuse.

@@ -25,6 +25,8 @@ type Disk struct {
 	lastSync Sync
 
 	free        []*page
+	fresh       []page // that nobody used yet
+	made        int    // pages so far
 	freeFlights []*flight
 
 	residents residents // of a bounded page cache

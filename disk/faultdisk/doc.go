@@ -14,7 +14,9 @@
 //
 // The cached side lives here: a tree of names, and per file the 4 KiB pages that
 // hold unsynced sectors. Everything clean is read through to the Base, which is
-// memory in simulation and can be real files elsewhere.
+// memory in simulation, and with OnFiles real files or any other disk.FS: every
+// fault strikes there as it does in memory, and what the files hold is what a power loss
+// with LoseAll would leave.
 //
 // A file's history since its last sync is a chain of versions,
 //

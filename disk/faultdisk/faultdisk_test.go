@@ -198,7 +198,7 @@ func TestALossIsEffectiveOnlyIfReadersCanTell(t *testing.T) {
 			f.WriteAt([]byte("new"), 0)
 		}, 0},
 	} {
-		d := faultdisk.New(newDevice())
+		d := newDisk(t)
 		f := write(t, d, "log", "old")
 		s, _ := f.Sync()
 		finish(t, d, s, nil)
@@ -232,7 +232,7 @@ func TestADeviceErrorReachesTheReader(t *testing.T) {
 }
 
 func TestTheSizeOfASyncIsTheSectorsThatChangedSinceTheLast(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := write(t, d, "log", "x")
 	_, err := f.WriteAt(make([]byte, 2), 10*faultdisk.SectorSize-1)
 	must(t, err)

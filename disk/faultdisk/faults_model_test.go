@@ -293,7 +293,7 @@ func difference(got, want []byte) string {
 
 func TestEveryFaultOfSyncsAndOfTheDeviceDoesWhatANaiveFileSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &naive{d: faultdisk.New(newDevice())}
+		m := &naive{d: newDisk(t)}
 		f, err := m.d.Create("log")
 		if err != nil {
 			t.Fatal(err)

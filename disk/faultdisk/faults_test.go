@@ -44,7 +44,7 @@ func counts(t *testing.T, what string, got faultdisk.Count, fired, effective uin
 }
 
 func TestReadErrorStrikesTheDeviceAndNotThePageCache(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", strings.Repeat("x", 3*faultdisk.PageSize))
 	reads(t, f, "xxx")
 	d.FailReads(faultdisk.Target{Path: "log"})
@@ -67,7 +67,7 @@ func TestReadErrorStrikesTheDeviceAndNotThePageCache(t *testing.T) {
 }
 
 func TestTargetChoosesByPatternRangeAndNumber(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	must(t, d.Mkdir("t-0"))
 	must(t, d.Mkdir("t-1"))
 	f, other := write(t, d, "t-0/00.log", ""), write(t, d, "t-1/00.log", "")
@@ -100,7 +100,7 @@ func TestTargetChoosesByPatternRangeAndNumber(t *testing.T) {
 }
 
 func TestShortWriteLetsHalfOfTheBytesInAndFails(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := write(t, d, "log", "old")
 	d.FailWrites(everything, true)
 	if n, err := f.WriteAt([]byte("123456"), 3); n != 3 || !errors.Is(err, disk.ErrIO) {
@@ -116,7 +116,7 @@ func TestShortWriteLetsHalfOfTheBytesInAndFails(t *testing.T) {
 }
 
 func TestFullDiskTakesWhatFitsAndNoName(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := write(t, d, "log", "12345")
 	write(t, d, "other", "12345")
 	d.LimitSpace(13)
@@ -160,7 +160,7 @@ func TestFailedSyncHasThreeAftermathsAndTheNextSyncSucceeds(t *testing.T) {
 		{"reverts", faultdisk.Reverts, old, old},
 		{"gone", faultdisk.Gone, old + zeros, old + zeros},
 	} {
-		d := faultdisk.New(newDevice())
+		d := newDisk(t)
 		f := synced(t, d, "log", old)
 		d.FailSyncs(faultdisk.Target{Path: "log", Op: 1}, c.after)
 		_, err := f.WriteAt([]byte(lost), faultdisk.PageSize)
@@ -184,7 +184,7 @@ func TestFailedSyncHasThreeAftermathsAndTheNextSyncSucceeds(t *testing.T) {
 }
 
 func TestEvictionShowsWhatAFailedSyncLost(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	d.SetPageCache(0)
 	f := synced(t, d, "log", "old")
 	d.FailSyncs(everything, faultdisk.Keeps)
@@ -199,7 +199,7 @@ func TestEvictionShowsWhatAFailedSyncLost(t *testing.T) {
 }
 
 func TestWriteBackThatFailsIsToldByTheNextSync(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	d.SetPageCache(0)
 	d.FailSyncs(faultdisk.Target{Path: "log", Op: 1}, faultdisk.Keeps)
 	f := write(t, d, "log", strings.Repeat("x", 5*faultdisk.PageSize))
@@ -216,7 +216,7 @@ func TestWriteBackThatFailsIsToldByTheNextSync(t *testing.T) {
 }
 
 func TestForcedWriteBackIsDurable(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	d.SetPageCache(0)
 	write(t, d, "log", strings.Repeat("x", 3*faultdisk.PageSize))
 	finish(t, d, d.SyncDir(""), nil)
@@ -232,7 +232,7 @@ func TestForcedWriteBackIsDurable(t *testing.T) {
 
 func TestLyingSyncIsFoundOutByAPowerLossAndMendedByAnHonestOne(t *testing.T) {
 	for _, honest := range []bool{false, true} {
-		d := faultdisk.New(newDevice())
+		d := newDisk(t)
 		f := synced(t, d, "log", "old")
 		d.LieOnSyncs(everything)
 		write(t, d, "log", "new")
@@ -263,7 +263,7 @@ func TestLyingSyncIsFoundOutByAPowerLossAndMendedByAnHonestOne(t *testing.T) {
 }
 
 func TestALieAboutANameAloneCountsWhenTheNameIsLost(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	d.LieOnSyncs(everything)
 	write(t, d, "log", "")
 	finish(t, d, d.SyncDir(""), nil)
@@ -272,7 +272,7 @@ func TestALieAboutANameAloneCountsWhenTheNameIsLost(t *testing.T) {
 }
 
 func TestALieThatNothingWasLostByIsNotEffective(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", "old")
 	d.LieOnSyncs(everything)
 	write(t, d, "log", "lie")
@@ -284,7 +284,7 @@ func TestALieThatNothingWasLostByIsNotEffective(t *testing.T) {
 }
 
 func TestLostWriteShowsAfterTheReboot(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", "old")
 	d.LoseWrites(faultdisk.Target{Path: "log"})
 	write(t, d, "log", "new!")
@@ -299,7 +299,7 @@ func TestLostWriteShowsAfterTheReboot(t *testing.T) {
 
 func TestMisdirectedWriteHitsThePageBefore(t *testing.T) {
 	old := strings.Repeat("a", faultdisk.PageSize) + strings.Repeat("b", faultdisk.PageSize)
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", old)
 	reads(t, f, old)
 	d.MisdirectWrites(faultdisk.Target{Path: "log"})
@@ -316,7 +316,7 @@ func TestMisdirectedWriteHitsThePageBefore(t *testing.T) {
 }
 
 func TestRotOnTheMediumHidesBehindThePageCacheAndHealsWhenOverwritten(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", "old")
 	reads(t, f, "old")
 	if hit, err := d.Rot(faultdisk.Durable, "log", 1, 0); !hit || err != nil {
@@ -351,7 +351,7 @@ func TestRotOnTheMediumHidesBehindThePageCacheAndHealsWhenOverwritten(t *testing
 }
 
 func TestRotInThePageCacheGoesWithThePage(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", "old")
 	if hit, _ := d.Rot(faultdisk.Cached, "log", 0, 0); hit {
 		t.Fatal("a page that is not in memory rotted there")
@@ -368,7 +368,7 @@ func TestRotInThePageCacheGoesWithThePage(t *testing.T) {
 }
 
 func TestDirectorySyncThatFailsLeavesItsNamesPending(t *testing.T) {
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	write(t, d, "log", "")
 	d.FailSyncs(faultdisk.Target{Path: "*", Op: 1}, faultdisk.Keeps)
 	finish(t, d, d.SyncDir(""), disk.ErrIO)
@@ -383,7 +383,7 @@ func TestDirectorySyncThatFailsLeavesItsNamesPending(t *testing.T) {
 
 func TestMisdirectedWriteOverAPageOfTheSameSyncIsHiddenByTheCacheToo(t *testing.T) {
 	first, second := strings.Repeat("1", faultdisk.PageSize), strings.Repeat("2", faultdisk.PageSize)
-	d := faultdisk.New(newDevice())
+	d := newDisk(t)
 	f := synced(t, d, "log", strings.Repeat("o", 2*faultdisk.PageSize))
 	d.MisdirectWrites(faultdisk.Target{Path: "log", Op: 2})
 	_, err := f.WriteAt([]byte(first+second), 0)

@@ -233,7 +233,7 @@ func (c *naiveCache) Check(t *rapid.T) {
 
 func TestBoundedPageCacheHoldsWhatANaiveOneHoldsAndChangesNoByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &naiveCache{d: faultdisk.New(newDevice())}
+		c := &naiveCache{d: newDisk(t)}
 		c.d.SetPageCache(bound)
 		for f := range 3 {
 			h, err := c.d.Create(fmt.Sprint(f))

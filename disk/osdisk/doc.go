@@ -17,6 +17,9 @@
 // Two brokers that append to one log would each see the other's bytes as
 // corruption. The lock file is no lane's business and no listing shows it.
 //
+// Real files keep what they are told and fail when they like. To have them lose power
+// or break on demand, lay faultdisk over a view (faultdisk.OnFiles).
+//
 // Names cannot leave the directory, not even through a symbolic link: they are
 // resolved below an os.Root.
 package osdisk

@@ -37,20 +37,23 @@ type Host interface {
 
 // Disk is the disk of one node. It is not safe for concurrent use.
 type Disk struct {
-	fd     *faultdisk.Disk
-	memory *memory
-	life   uint64
-	busy   int64 // the device is done with every sync so far at this instant, ns
+	fd   *faultdisk.Disk
+	base faultdisk.Base
+	life uint64
+	busy int64 // the device is done with every sync so far at this instant, ns
 	// owners has the lane of each file or directory in the root that was changed
 	// in this incarnation. Inodes follow a rename and are never used again.
 	owners map[faultdisk.Inode]string
 	shared []string // directories in the root whose entries have owners each
 }
 
-// New returns an empty disk.
-func New() *Disk {
-	m := newMemory()
-	return &Disk{fd: faultdisk.New(m), memory: m, owners: map[faultdisk.Inode]string{}}
+// New returns an empty disk in memory.
+func New() *Disk { return Over(newMemory()) }
+
+// Over returns a disk whose durable side is in base, such as faultdisk.OnFiles has
+// it in real files. It panics on an error of base.
+func Over(base faultdisk.Base) *Disk {
+	return &Disk{fd: faultdisk.New(base), base: base, owners: map[faultdisk.Inode]string{}}
 }
 
 // View returns the disk as a lane sees it. It fails with disk.ErrClosed once
@@ -102,10 +105,10 @@ func (d *Disk) PowerLoss(loss Loss, choose func(n uint64) uint64) {
 // Wipe ends the incarnation and empties the disk.
 func (d *Disk) Wipe() { d.end(d.fd.Wipe()) }
 
-// end begins the next incarnation. Memory has no errors.
+// end begins the next incarnation.
 func (d *Disk) end(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("simdisk: memory failed: %v", err))
+		panic(fmt.Sprintf("simdisk: the base failed: %v", err))
 	}
 	d.life++
 	clear(d.owners)
@@ -134,9 +137,28 @@ func (d *Disk) Survey() faultdisk.Survey { return d.fd.Survey() }
 // Digest writes the whole state in one fixed form: what is durable, what is
 // cached, what is on its way, when the device is free.
 func (d *Disk) Digest(write func([]byte)) {
-	d.memory.digest(write)
+	if m, ok := d.base.(*memory); ok {
+		m.digest(write)
+	} else {
+		d.digestDurable(write)
+	}
 	d.fd.Digest(write)
 	write(fmt.Appendf(nil, "busy %d", d.busy))
+}
+
+// digestDurable writes the files of a base that has no digest of its own.
+func (d *Disk) digestDurable(write func([]byte)) {
+	for _, path := range d.fd.Paths(faultdisk.Durable) {
+		write([]byte(path))
+		if path[len(path)-1] == '/' {
+			continue
+		}
+		content, err := d.fd.ReadFile(faultdisk.Durable, path)
+		if err != nil {
+			panic(fmt.Sprintf("simdisk: the base failed: %v", err))
+		}
+		write(content)
+	}
 }
 
 // Share says that the entries of some directories in the root, such as Kafka's

@@ -9,6 +9,9 @@
 //	                                                                    event at `at`
 //	lane ◀── Synced(token, error) ── World ◀── Outcome ── Disk.Finish(sync, at) ──┘
 //
+// Over puts the durable side elsewhere than in memory, such as into real files. What
+// a node sees is the same.
+//
 // Nothing is durable before Finish, so a power loss between the call and the
 // event finds the writes unsynced. The kernel finishes the syncs of a killed
 // process: the World then calls Finish and delivers nothing. A sync that was

@@ -24,14 +24,14 @@ func (d *Disk) Load(files []Content) error {
 		dir, name := faultdisk.Root, f.Path
 		for {
 			first, rest, below := strings.Cut(name, "/")
-			entry, found := d.memory.entry(dir, first)
+			entry, found := d.entry(dir, first)
 			if first == "" || found && !(below && entry.Dir) {
 				return fmt.Errorf("load %q: %w", f.Path, disk.ErrExist)
 			}
 			if !found {
 				last++
 				entry = faultdisk.Entry{Name: first, Inode: last, Dir: below}
-				if err := d.memory.Link(dir, entry); err != nil {
+				if err := d.base.Link(dir, entry); err != nil {
 					return err
 				}
 			}
@@ -39,17 +39,17 @@ func (d *Disk) Load(files []Content) error {
 				break
 			}
 		}
-		if err := d.memory.WriteAt(dir, f.Bytes, 0); err != nil {
+		if err := d.base.WriteAt(dir, f.Bytes, 0); err != nil {
 			return err
 		}
 	}
-	d.fd = faultdisk.New(d.memory)
+	d.fd = faultdisk.New(d.base)
 	return nil
 }
 
 // entry looks a name up in a directory.
-func (m *memory) entry(dir faultdisk.Inode, name string) (faultdisk.Entry, bool) {
-	names := m.List(dir)
+func (d *Disk) entry(dir faultdisk.Inode, name string) (faultdisk.Entry, bool) {
+	names := d.base.List(dir)
 	k, ok := slices.BinarySearchFunc(names, name, byName)
 	if !ok {
 		return faultdisk.Entry{}, false

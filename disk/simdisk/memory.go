@@ -16,6 +16,8 @@ const pageSize = faultdisk.PageSize
 type memory struct {
 	objects map[faultdisk.Inode]*object
 	free    []*[pageSize]byte
+	fresh   [][pageSize]byte // zeros that nobody used yet
+	made    int              // pages so far
 }
 
 // object is the durable state of one inode, file or directory.
@@ -97,14 +99,29 @@ func (m *memory) WriteAt(i faultdisk.Inode, p []byte, off int64) error {
 func (m *memory) page(o *object, index int64) *[pageSize]byte {
 	k, ok := o.find(index)
 	if !ok {
-		data := new([pageSize]byte)
-		if n := len(m.free); n > 0 {
-			data, m.free = m.free[n-1], m.free[:n-1]
-			clear(data[:])
-		}
-		o.pages = slices.Insert(o.pages, k, block{index, data})
+		o.pages = slices.Insert(o.pages, k, block{index, m.zeros()})
 	}
 	return o.pages[k].data
+}
+
+// slabPages is how many pages are made at once at most, as in faultdisk.
+const slabPages = 64
+
+// zeros returns an empty page.
+func (m *memory) zeros() *[pageSize]byte {
+	if n := len(m.free); n > 0 {
+		data := m.free[n-1]
+		m.free = m.free[:n-1]
+		clear(data[:])
+		return data
+	}
+	if len(m.fresh) == 0 {
+		m.fresh = make([][pageSize]byte, min(max(m.made, 1), slabPages))
+		m.made += len(m.fresh)
+	}
+	data := &m.fresh[0]
+	m.fresh = m.fresh[1:]
+	return data
 }
 
 // Truncate implements faultdisk.Base.

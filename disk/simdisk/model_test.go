@@ -70,6 +70,9 @@ var modelDirs = []string{"", "a", "b"}
 
 func newMachine(t *rapid.T) *machine {
 	w := newWorld()
+	if rapid.Bool().Draw(t, "real files") {
+		w = newRealWorld(t)
+	}
 	m := &machine{w: w, fs: w.d.View("data-0", w), names: map[string]*modelFile{}, kept: map[string]*modelFile{}}
 	for _, dir := range modelDirs[1:] {
 		must(t, m.fs.Mkdir(dir))

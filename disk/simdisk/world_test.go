@@ -3,12 +3,16 @@ package simdisk
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"tidemark/disk"
 	"tidemark/disk/disktest"
 	"tidemark/disk/faultdisk"
+	"tidemark/disk/osdisk"
 )
 
 // due is a sync that the test world has to finish.
@@ -28,6 +32,25 @@ type world struct {
 }
 
 func newWorld() *world { return &world{d: New()} }
+
+// newRealWorld is a world whose disk keeps what is durable in real files.
+func newRealWorld(t interface {
+	rapid.TB
+	Cleanup(func())
+}) *world {
+	t.Helper()
+	root, err := os.MkdirTemp("", "simdisk")
+	must(t, err)
+	files, err := osdisk.Open(root)
+	must(t, err)
+	t.Cleanup(func() {
+		files.Close()
+		os.RemoveAll(root)
+	})
+	b, err := faultdisk.OnFiles(files.View(func(disk.Token, error) {}))
+	must(t, err)
+	return &world{d: Over(b)}
+}
 
 func (w *world) Now() int64      { return w.now }
 func (w *world) Charge(ns int64) { w.now += ns }
@@ -81,6 +104,10 @@ func (w *world) digest() uint64 {
 
 func TestKeepsTheDiskContract(t *testing.T) {
 	disktest.Run(t, func(t *testing.T) disktest.Harness { return newWorld().harness() })
+}
+
+func TestKeepsTheDiskContractOverRealFiles(t *testing.T) {
+	disktest.Run(t, func(t *testing.T) disktest.Harness { return newRealWorld(t).harness() })
 }
 
 func TestKeepsTheDiskContractWithASmallPageCache(t *testing.T) {

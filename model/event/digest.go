@@ -26,6 +26,35 @@ func HashNullable(b []byte) uint64 {
 	return HashValue(b)
 }
 
+// NoHeaders is the hash of the headers of a record that has none.
+const NoHeaders = 14695981039346656037
+
+// HashHeader takes one more of a record's headers into the hash of those before
+// it, NoHeaders for the first: FNV-1a over the length of its key, the key, the
+// length of its value, or -1 for null, and the value. Lengths are 4 bytes,
+// big-endian, so that no border can move.
+func HashHeader(h uint64, key string, value []byte) uint64 {
+	h = hashLength(h, len(key))
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * 1099511628211
+	}
+	if value == nil {
+		return hashLength(h, -1)
+	}
+	h = hashLength(h, len(value))
+	for _, c := range value {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}
+
+func hashLength(h uint64, n int) uint64 {
+	for shift := 24; shift >= 0; shift -= 8 {
+		h = (h ^ uint64(uint8(int32(n)>>shift))) * 1099511628211
+	}
+	return h
+}
+
 // Digest is a rolling 64-bit digest of everything that a run did. Two runs
 // with equal digests are taken to be the same run.
 //
@@ -120,6 +149,9 @@ func (d *Digest) Add(e *Event) {
 		if r.Key != 0 || r.Control != DataRecord {
 			h = step(step(h, r.Key), uint64(r.Control)|1<<63)
 		}
+		if r.Headers != 0 || r.Timestamp != 0 {
+			h = step(step(h, r.Headers), uint64(r.Timestamp)|1<<63)
+		}
 	}
 	d.h = h
 	d.String(e.Client)
@@ -131,7 +163,7 @@ func (d *Digest) Add(e *Event) {
 
 // extended reports whether one of the fields that few events have is set.
 func (e *Event) extended() bool {
-	return e.Key != 0 || e.Source != "" || e.Isolation != ReadUncommitted || e.LastStable != kafka.NoOffset || e.ClockErr != 0
+	return e.Key != 0 || e.Headers != 0 || e.Timestamp != 0 || e.Source != "" || e.Isolation != ReadUncommitted || e.LastStable != kafka.NoOffset || e.ClockErr != 0
 }
 
 func (d *Digest) addExtended(e *Event) {
@@ -139,6 +171,7 @@ func (d *Digest) addExtended(e *Event) {
 		return
 	}
 	d.h = step(step(step(step(d.h, e.Key), uint64(e.Isolation)), uint64(e.LastStable)), uint64(e.ClockErr))
+	d.h = step(step(d.h, e.Headers), uint64(e.Timestamp))
 	d.String(e.Source)
 }
 

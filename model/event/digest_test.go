@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,6 +15,25 @@ func TestHashValueIsFNV1a(t *testing.T) {
 		if got := event.HashValue([]byte(in)); got != want {
 			t.Errorf("HashValue(%q) = %#x, want %#x", in, got, want)
 		}
+	}
+}
+
+// What one header lacks another must not make up for.
+func TestHashOfHeadersSeesEveryBorder(t *testing.T) {
+	seen := map[uint64]string{event.NoHeaders: "none"}
+	type header struct{ key, value string }
+	for _, hs := range [][]header{{{"a", "bc"}}, {{"ab", "c"}}, {{"abc", ""}}, {{"", "abc"}}, {{"a", "b"}, {"c", ""}}, {{"a", ""}, {"b", "c"}}, {{"b", "c"}, {"a", ""}}, {{"", ""}}} {
+		h := uint64(event.NoHeaders)
+		for _, x := range hs {
+			h = event.HashHeader(h, x.key, []byte(x.value))
+		}
+		if other, ok := seen[h]; ok {
+			t.Errorf("%v has the hash of %s", hs, other)
+		}
+		seen[h] = fmt.Sprint(hs)
+	}
+	if null := event.HashHeader(event.NoHeaders, "a", nil); null == event.HashHeader(event.NoHeaders, "a", []byte{}) {
+		t.Error("a value of null has the hash of an empty one")
 	}
 }
 
@@ -44,6 +64,10 @@ func TestDigestMovesWithEveryField(t *testing.T) {
 		"record attempt": func(e *event.Event) { e.Records = []event.Record{{Attempt: 1}} },
 		"record hash":    func(e *event.Event) { e.Records = []event.Record{{Hash: 1}} },
 		"record key":     func(e *event.Event) { e.Records = []event.Record{{Key: 1}} },
+		"record headers": func(e *event.Event) { e.Records = []event.Record{{Headers: 1}} },
+		"record time":    func(e *event.Event) { e.Records = []event.Record{{Timestamp: 1}} },
+		"headers":        func(e *event.Event) { e.Headers = 1 },
+		"timestamp":      func(e *event.Event) { e.Timestamp = 1 },
 		"record control": func(e *event.Event) { e.Records = []event.Record{{Control: event.AbortMarker}} },
 		"key":            func(e *event.Event) { e.Key = 1 },
 		"source":         func(e *event.Event) { e.Source = "p" },

@@ -12,11 +12,12 @@ type Kind uint8
 // Ordinal).
 const (
 	// SendInvoke: an application hands a record to its producer.
-	// Topic, Partition (-1 if not chosen yet), Attempt, Hash, Acks, Text = the
-	// beginning of its value, as Preview shows it.
+	// Topic, Partition (-1 if not chosen yet), Attempt, Hash, Key, Headers,
+	// Timestamp, Acks, Text = the beginning of its value, as Preview shows it.
 	SendInvoke Kind = 1 + iota
 	// SendOK: the record is acknowledged. Topic, Partition, Offset (-1 with
-	// acks=0), Attempt, Hash, Acks, Text as SendInvoke.
+	// acks=0), Attempt, Hash, Acks, Text as SendInvoke; Session: the producer id
+	// and epoch that it was sent with.
 	SendOK
 	// SendFail: the record was certainly not written. Code.
 	SendFail
@@ -204,6 +205,9 @@ type Record struct {
 	Hash    uint64            // of the value, 0 for a tombstone
 	Key     uint64            // HashValue of the key, 0 for none or not known
 	Control Control           // what a control record says, if a history keeps them
+
+	Headers   uint64          // HashHeader of them all, 0 for not known
+	Timestamp kafka.Timestamp // ms since 1970, 0 for not known
 }
 
 // Control tells data from the markers that end transactions.
@@ -243,12 +247,14 @@ type Event struct {
 	Drained bool
 	Records []Record
 
-	Key        uint64       // HashValue of a send's key, 0 for none
-	Source     string       // of a send made from a record that was read: TOPIC-PARTITION@OFFSET
-	Isolation  Isolation    // of a poll or ListOffsets
-	LastStable kafka.Offset // LSO as a poll's answer told, -1 for not known
-	ClockErr   int64        // ns that At may be wrong by, either way; 0 where Seq is the true order
-	Session    *Session     // nil for none
+	Key        uint64          // HashValue of a send's key, 0 for none
+	Headers    uint64          // HashHeader of a send's headers, 0 for not known
+	Timestamp  kafka.Timestamp // of a record that is sent: ms since 1970, 0 for not known
+	Source     string          // of a send made from a record that was read: TOPIC-PARTITION@OFFSET
+	Isolation  Isolation       // of a poll or ListOffsets
+	LastStable kafka.Offset    // LSO as a poll's answer told, -1 for not known
+	ClockErr   int64           // ns that At may be wrong by, either way; 0 where Seq is the true order
+	Session    *Session        // nil for none
 
 	Line int // line of the scenario file, 0 for none
 	Text string

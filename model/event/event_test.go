@@ -20,6 +20,7 @@ func drawEvent(t *rapid.T) event.Event {
 	record := rapid.Custom(func(t *rapid.T) event.Record {
 		return event.Record{Offset: offset.Draw(t, "offset"), Epoch: epoch.Draw(t, "epoch"),
 			Attempt: rapid.Uint64().Draw(t, "attempt"), Hash: rapid.Uint64().Draw(t, "hash"),
+			Headers: rapid.Uint64().Draw(t, "headers"), Timestamp: kafka.Timestamp(rapid.Int64().Draw(t, "timestamp")),
 			Key: rapid.Uint64().Draw(t, "key"), Control: rapid.SampledFrom([]event.Control{event.DataRecord, event.AbortMarker, event.CommitMarker}).Draw(t, "control")}
 	})
 	return event.Event{
@@ -34,6 +35,7 @@ func drawEvent(t *rapid.T) event.Event {
 		Acks: rapid.Int16Range(-1, 1).Draw(t, "acks"), Code: kafka.ErrorCode(rapid.Int16().Draw(t, "code")),
 		Drained: rapid.Bool().Draw(t, "drained"), Records: rapid.SliceOfN(record, 0, 3).Draw(t, "records"),
 		Line: rapid.IntRange(0, 1000).Draw(t, "line"), Text: rapid.String().Draw(t, "text"),
+		Headers: rapid.Uint64().Draw(t, "headers"), Timestamp: kafka.Timestamp(rapid.Int64().Draw(t, "timestamp")),
 		Key: rapid.Uint64().Draw(t, "key"), Source: rapid.String().Draw(t, "source"),
 		Isolation:  rapid.SampledFrom([]event.Isolation{event.ReadUncommitted, event.ReadCommitted}).Draw(t, "isolation"),
 		LastStable: offset.Draw(t, "lso"), ClockErr: rapid.Int64Min(0).Draw(t, "clock error"),

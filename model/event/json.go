@@ -49,6 +49,8 @@ func AppendJSON(dst []byte, e *Event) []byte {
 		w.records(e.Records)
 	}
 	w.hashUnlessZero("key", e.Key)
+	w.hashUnlessZero("headers", e.Headers)
+	w.intUnless("timestamp", int64(e.Timestamp), 0)
 	w.strUnlessEmpty("source", e.Source)
 	w.intUnless("isolation", int64(e.Isolation), int64(ReadUncommitted))
 	w.intUnless("lso", int64(e.LastStable), int64(kafka.NoOffset))
@@ -150,6 +152,8 @@ func (w *jsonWriter) records(rs []Record) {
 		}
 		w.hashUnlessZero("hash", rs[i].Hash)
 		w.hashUnlessZero("key", rs[i].Key)
+		w.hashUnlessZero("headers", rs[i].Headers)
+		w.intUnless("timestamp", int64(rs[i].Timestamp), 0)
 		w.intUnless("control", int64(rs[i].Control), int64(DataRecord))
 		w.b = append(w.b, '}')
 	}
@@ -193,6 +197,8 @@ type jsonEvent struct {
 	Drained        bool                 `json:"drained"`
 	Records        []jsonRecord         `json:"records"`
 	Key            jsonHash             `json:"key"`
+	Headers        jsonHash             `json:"headers"`
+	Timestamp      kafka.Timestamp      `json:"timestamp"`
 	Source         string               `json:"source"`
 	Isolation      Isolation            `json:"isolation"`
 	LastStable     kafka.Offset         `json:"lso"`
@@ -209,6 +215,9 @@ type jsonRecord struct {
 	Hash    jsonHash           `json:"hash"`
 	Key     jsonHash           `json:"key"`
 	Control Control            `json:"control"`
+
+	Headers   jsonHash        `json:"headers"`
+	Timestamp kafka.Timestamp `json:"timestamp"`
 }
 
 // jsonSession is a session; an id that is left out is unknown.
@@ -263,7 +272,7 @@ func ParseJSON(line []byte) (Event, error) {
 	e := Event{Seq: j.Seq, At: j.At, Kind: kind, Node: j.Node, Client: j.Client, Topic: j.Topic, Partition: j.Partition,
 		Peer: j.Peer, Offset: j.Offset, End: j.End, HighWatermark: j.HighWatermark, Epoch: j.Epoch,
 		PartitionEpoch: j.PartitionEpoch, ISR: j.ISR, Attempt: j.Attempt, Hash: uint64(j.Hash), Acks: j.Acks,
-		Code: j.Code, Drained: j.Drained, Key: uint64(j.Key), Source: j.Source, Isolation: j.Isolation, LastStable: j.LastStable,
+		Code: j.Code, Drained: j.Drained, Key: uint64(j.Key), Headers: uint64(j.Headers), Timestamp: j.Timestamp, Source: j.Source, Isolation: j.Isolation, LastStable: j.LastStable,
 		ClockErr: j.ClockErr, Session: (*Session)(j.Session), Line: j.Line, Text: j.Text}
 	for _, r := range j.Records {
 		epoch := kafka.NoEpoch
@@ -271,7 +280,7 @@ func ParseJSON(line []byte) (Event, error) {
 			epoch = *r.Epoch
 		}
 		e.Records = append(e.Records, Record{Offset: r.Offset, Epoch: epoch, Attempt: r.Attempt, Hash: uint64(r.Hash),
-			Key: uint64(r.Key), Control: r.Control})
+			Key: uint64(r.Key), Control: r.Control, Headers: uint64(r.Headers), Timestamp: r.Timestamp})
 	}
 	return e, nil
 }

@@ -35,3 +35,19 @@ func BenchmarkIterate(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkExtent is what a leader pays for the records of a batch.
+func BenchmarkExtent(b *testing.B) {
+	w := record.NewBuilder(record.NoProducer())
+	for range 100 {
+		w.Append(1, nil, make([]byte, 100), nil)
+	}
+	batch := w.Build()
+	b.SetBytes(int64(len(batch)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := batch.Extent(); !ok {
+			b.Fatal("the batch is sound")
+		}
+	}
+}

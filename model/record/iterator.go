@@ -32,7 +32,7 @@ func (it *Iterator) Reset(b Batch) {
 // ResetWith does the same with an Inflater that the caller keeps: compressed
 // records are valid until it is used again, or for ever after its Detach.
 func (it *Iterator) ResetWith(f *Inflater, b Batch) {
-	*it = Iterator{batch: b, left: b.Count(), headers: it.headers}
+	it.batch, it.left = b, b.Count()
 	it.rest, it.err = f.Records(b)
 }
 

@@ -75,10 +75,34 @@ func TestWhatFranzGoRecordsIsJudgedByCheck(t *testing.T) {
 	if status, out := judged(t, file); status != 0 || !strings.Contains(out, "verdict: pass") {
 		t.Fatalf("status %d\n%s", status, out)
 	}
+	for _, key := range []string{"headers", "timestamp"} {
+		if status, out := judged(t, changed(t, file, key)); status != 1 || !strings.Contains(out, "violation corrupt-value") {
+			t.Errorf("the %s of a record that was read are others: status %d\n%s", key, status, out)
+		}
+	}
 	loseOne(t, file)
 	if status, out := judged(t, file); status != 1 || !strings.Contains(out, "violation lost-write") {
 		t.Errorf("a record was taken out of a poll: status %d\n%s", status, out)
 	}
+}
+
+// changed is a copy of a history in which the last digit that a key has in the first
+// poll of all is another.
+func changed(t *testing.T, file, key string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	poll := bytes.Index(text, []byte(`"kind":"poll"`))
+	at := poll + bytes.Index(text[poll:], []byte(`"`+key+`":`)) + len(key) + 4
+	end := at + bytes.IndexAny(text[at:], `",}`) - 1
+	text[end] = map[bool]byte{true: '1', false: '0'}[text[end] == '0']
+	copied := filepath.Join(t.TempDir(), key+".jsonl")
+	if err := os.WriteFile(copied, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return copied
 }
 
 // loseOne takes a record out of the middle of the first poll that has three.

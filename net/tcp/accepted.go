@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"tidemark/net/wire"
@@ -16,7 +15,7 @@ import (
 type accepted struct {
 	host    *Host
 	nc      net.Conn
-	raw     syscall.RawConn // of nc; nil if it has none
+	prompt  *prompt // writes to nc; nil if nc cannot
 	handler Handler
 	frames  *frameReader
 	closed  chan struct{} // Close was called
@@ -26,7 +25,7 @@ type accepted struct {
 	next    *request  // was read and waits for its turn
 	work    *request  // waits for Send or Release
 	writing bool      // a response is on its way into the socket
-	armed   bool      // the idle limit runs
+	since   time.Time // the connection owes the next request, if none is here
 	closing bool
 	gone    bool
 	failed  error // the first error of a write
@@ -42,11 +41,9 @@ type request struct {
 }
 
 func newAccepted(h *Host, nc net.Conn) *accepted {
-	c := &accepted{host: h, nc: nc, frames: newFrameReader(nc, h.cfg.MaxFrame), closed: make(chan struct{})}
+	c := &accepted{host: h, nc: nc, prompt: newPrompt(nc), closed: make(chan struct{}), since: time.Now()}
+	c.frames = newFrameReader(&patient{c}, h.cfg.MaxFrame)
 	c.changed.L = &c.mu
-	if s, ok := nc.(syscall.Conn); ok {
-		c.raw, _ = s.SyscallConn() // without it writes go another way
-	}
 	return c
 }
 
@@ -55,7 +52,8 @@ var errClosed = errors.New("closed")
 
 // serve is the goroutine of the connection, its reader.
 func (c *accepted) serve() {
-	err := c.idle()
+	c.mayIdle()
+	var err error
 	for err == nil {
 		err = c.read()
 	}
@@ -64,17 +62,6 @@ func (c *accepted) serve() {
 	if tell {
 		c.handler.Lost(err)
 	}
-}
-
-// idle starts the idle limit of a new connection.
-func (c *accepted) idle() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closing {
-		return errClosed
-	}
-	c.arm()
-	return nil
 }
 
 // read reads the next request and waits until its turn has come.
@@ -128,10 +115,6 @@ func (c *accepted) take() *request {
 		return nil
 	}
 	c.work, c.next = c.next, nil
-	if c.armed {
-		c.armed = false
-		c.nc.SetReadDeadline(time.Time{}) // a request in work is not idleness
-	}
 	return c.work
 }
 
@@ -139,13 +122,6 @@ func (c *accepted) receive(r *request) {
 	if r != nil {
 		c.handler.Received(r.message, r.frame)
 	}
-}
-
-// arm sets the time by which the next request must be there. Close moves it to
-// the past, which must not be undone. The caller has c.mu.
-func (c *accepted) arm() {
-	c.armed = true
-	c.nc.SetReadDeadline(time.Now().Add(c.host.cfg.IdleTimeout))
 }
 
 // end waits for the response that is due, and gives the error that the connection
@@ -169,7 +145,7 @@ func (c *accepted) end(err error) (cause error, tell bool) {
 }
 
 // Send implements Conn. What the socket takes at once is written here, which saves
-// waking another goroutine; for the rest, and for regions, which may have to be
+// waking another goroutine; for the rest, and for regions that are large or have to be
 // read from a disk, there is one of its own.
 func (c *accepted) Send(m *node.Message) {
 	if m.Response == nil {
@@ -185,20 +161,26 @@ func (c *accepted) Send(m *node.Message) {
 		panic(fmt.Sprintf("tcp: the response to %v cannot be sent: %v", c.nc.RemoteAddr(), err))
 	}
 	c.over(r)
-	if c.raw != nil && len(m.Regions) == 0 {
-		rest, err := attempt(c.raw, w.outline)
+	if c.prompt != nil && (len(w.holes) == 0 || w.fill()) {
+		rest, err := c.prompt.write(w.outline)
 		if len(rest) == 0 || err != nil {
 			w.done()
+			release(m)
 			c.written(err)
 			return
 		}
 		w.from = len(w.outline) - len(rest)
 	}
+	c.finish(w, m)
+}
+
+// finish writes what is left of a response on a goroutine of its own.
+func (c *accepted) finish(w writer, m *node.Message) {
 	c.host.wg.Go(func() {
 		err := w.flush()
 		w.done()
 		release(m)
-		c.nc.SetWriteDeadline(time.Time{}) // Send has none
+		c.nc.SetWriteDeadline(time.Time{}) // prompt has none
 		c.written(err)
 	})
 }
@@ -250,13 +232,16 @@ func (c *accepted) written(err error) {
 		c.nc.Close() // ends the reader
 	}
 	r := c.take()
-	if r == nil && !c.closing && err == nil {
-		c.arm()
+	if r == nil {
+		c.since = time.Now()
 	}
 	c.changed.Signal()
 	c.mu.Unlock()
 	c.receive(r)
 }
+
+// More implements Conn.
+func (c *accepted) More() bool { return more(c.nc) }
 
 // Close implements Conn.
 func (c *accepted) Close() {

@@ -330,3 +330,39 @@ func TestAnswerThatIsNoneIsABug(t *testing.T) {
 	read(t, client)
 	panics("a second answer", func() { served.conn.Send(answer(m)) })
 }
+
+func TestSmallRegionsInMemoryAreWrittenAtOnceAndOthersAllTheSame(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		has   bool
+		bytes int
+		asked int
+	}{
+		{"in memory", true, 1000, 2},
+		{"not in memory", false, 1000, 1},
+		{"large", true, smallFrame + 1, 0},
+	} {
+		h := host(t, Config{})
+		addr, ends := broker(t, h)
+		client := dial(t, addr)
+		write(t, client, frame(t, fetch(1, 12)))
+		served := <-ends
+		m := <-served.got
+		src := &cached{file: &file{data: pattern(c.bytes + 10)}, has: c.has}
+		regions := []disk.Region{src.region(0, c.bytes), src.region(10, c.bytes)}
+		for i := range regions {
+			regions[i].Src = src
+		}
+		a := fetched(m, regions...)
+		want := frame(t, a)
+		served.conn.Send(a)
+		if got := read(t, client); !bytes.Equal(got, want) {
+			t.Errorf("%s: the response differs", c.name)
+		}
+		write(t, client, frame(t, fetch(2, 12)))
+		<-served.got // the response is over
+		if src.asked != c.asked || src.count(0) != 0 {
+			t.Errorf("%s: asked %d times for what is in memory, want %d; %d regions are still held", c.name, src.asked, c.asked, src.count(0))
+		}
+	}
+}

@@ -3,6 +3,7 @@ package tcp
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -120,5 +121,24 @@ func TestAnswerThatTheSocketDoesNotTakeAtOnceArrivesWhole(t *testing.T) {
 		t.Fatal("the response differs")
 	}
 	served.conn.Send(answer(<-served.got))
+	read(t, client)
+}
+
+func TestConnectionTellsWhetherMoreWaitsInTheSocket(t *testing.T) {
+	h := host(t, Config{})
+	addr, ends := broker(t, h)
+	client := dial(t, addr)
+	write(t, client, frame(t, produce(1, 1, smallFrame)))
+	served := <-ends
+	first := <-served.got
+	if runtime.GOOS == "linux" && served.conn.More() {
+		t.Error("more is said to wait, and nothing was sent")
+	}
+	// The second is read ahead, the third is not.
+	write(t, client, append(frame(t, metadata(2)), frame(t, produce(3, 1, smallFrame))...))
+	for !served.conn.More() {
+		runtime.Gosched()
+	}
+	served.conn.Send(answer(first))
 	read(t, client)
 }

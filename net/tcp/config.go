@@ -58,16 +58,22 @@ type Conn interface {
 	// Release ends the request in work of an accepted connection without a
 	// response.
 	Release()
+	// More tells whether the peer has sent more than was read from the socket, so
+	// that reading goes on meanwhile if others do the work of a request.
+	More() bool
 	// Close closes the connection after what was sent. Its handler is not
 	// called any more, but for a message that was on its way.
 	Close()
 }
 
-// Handler hears of one connection. Its methods are called one at a time, by
-// goroutines of the connection, and must not block.
+// Handler hears of one connection, by a goroutine of the connection, on which nothing
+// else is read before the call returns, or, if a request was read ahead, by whoever
+// has just sent the answer to the one before. Its methods must not wait for the
+// connection.
 type Handler interface {
 	// Received brings a request (accepted) or a response (dialled), and the frame
-	// that it was decoded from, which it aliases.
+	// that it was decoded from, which it aliases. A request comes after the answer to
+	// the one before, of which the call may not have returned yet.
 	Received(m *node.Message, frame []byte)
 	// Lost is the last call: the connection could not be made, or is gone
 	// without Close. The cause wraps wire.ErrFrame if the peer sent what nobody

@@ -1,18 +1,20 @@
 package tcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"tidemark/net/wire"
 	"tidemark/node"
 )
 
 // dialled is the client's end of a connection: a goroutine that connects and
-// then reads, and one that writes.
+// then reads, and one that writes what the socket does not take at once.
 type dialled struct {
 	host    *Host
 	handler Handler
@@ -21,7 +23,9 @@ type dialled struct {
 
 	mu      sync.Mutex
 	nc      net.Conn // nil until it is connected
-	queue   []*node.Message
+	prompt  *prompt  // writes to nc; nil until then, or if nc cannot
+	left    unwritten
+	busy    bool // something is left, or the writer has it
 	closing bool
 	gone    bool
 
@@ -29,12 +33,21 @@ type dialled struct {
 	pending wire.Pending
 }
 
+// unwritten is what the writer has to do.
+type unwritten struct {
+	rest  []byte          // of a request that the socket took a part of
+	queue []*node.Message // after that
+	err   error           // a write failed: end the connection
+}
+
+func (u unwritten) none() bool { return len(u.rest) == 0 && len(u.queue) == 0 && u.err == nil }
+
 // run is the goroutine that connects and reads.
 func (c *dialled) run(ctx context.Context, addr string) {
 	err := c.connect(ctx, addr)
 	if err == nil {
 		failed := make(chan error, 1)
-		go func() { failed <- c.writeAll() }()
+		c.host.wg.Go(func() { failed <- c.writeAll() })
 		err = c.readAll()
 		c.nc.Close()
 		c.end()
@@ -60,7 +73,7 @@ func (c *dialled) connect(ctx context.Context, addr string) error {
 		nc.Close()
 		return errClosed
 	}
-	c.nc = nc
+	c.nc, c.prompt = nc, newPrompt(nc)
 	return nil
 }
 
@@ -70,7 +83,7 @@ func (c *dialled) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gone = true
-	c.queue = nil
+	c.left = unwritten{}
 	c.poke()
 	return !c.closing && c.host.alive()
 }
@@ -105,50 +118,57 @@ func (c *dialled) pair(frame []byte) (*node.Message, error) {
 // ends it when it cannot write or when all was written before Close.
 func (c *dialled) writeAll() error {
 	for range c.wake {
-		batch, closing := c.take()
-		if err := c.write(batch); err != nil {
-			reset(c.nc)
-			return err
-		}
-		if closing {
-			c.nc.Close()
-			return nil
+		for more := true; more; {
+			left, closing := c.take()
+			err := left.err
+			if err == nil {
+				err = c.write(left)
+			}
+			if err != nil {
+				reset(c.nc)
+				return err
+			}
+			if closing {
+				c.nc.Close()
+				return nil
+			}
+			more = !left.none()
 		}
 	}
 	return nil
 }
 
-// take returns the queue, and whether it is the last.
-func (c *dialled) take() ([]*node.Message, bool) {
+// take returns what is to be written, and whether it is the last.
+func (c *dialled) take() (unwritten, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	batch := c.queue
-	c.queue = nil
-	return batch, c.closing || c.gone
+	left := c.left
+	c.left = unwritten{}
+	c.busy = !left.none()
+	return left, c.closing || c.gone
 }
 
-// write sends a batch of requests with as few system calls as its size allows.
-func (c *dialled) write(batch []*node.Message) error {
-	for len(batch) > 0 {
-		w := newWriter(c.nc, c.host.cfg.WriteTimeout)
-		n := 0
-		for ; n < len(batch) && len(w.outline) < chunkSize; n++ {
-			if err := w.add(batch[n]); err != nil {
-				panic(fmt.Sprintf("tcp: the request to %v cannot be sent: %v", c.nc.RemoteAddr(), err))
-			}
-			c.expect(batch[n])
+// write sends requests with as few system calls as their size allows.
+func (c *dialled) write(left unwritten) error {
+	w := newWriter(c.nc, c.host.cfg.WriteTimeout)
+	err := w.straight(left.rest)
+	for n := 0; n < len(left.queue) && err == nil; {
+		for ; n < len(left.queue) && len(w.outline) < chunkSize; n++ {
+			c.add(&w, left.queue[n])
 		}
-		err := w.flush()
-		w.done()
-		if err != nil {
-			return err
-		}
-		batch = batch[n:]
+		err = w.flush()
+		w.outline, w.from = w.outline[:0], 0
 	}
-	return nil
+	w.done()
+	c.nc.SetWriteDeadline(time.Time{}) // prompt has none
+	return err
 }
 
-func (c *dialled) expect(m *node.Message) {
+// add lays out a request that is about to be written.
+func (c *dialled) add(w *writer, m *node.Message) {
+	if err := w.add(m); err != nil {
+		panic(fmt.Sprintf("tcp: the request to %v cannot be sent: %v", c.nc.RemoteAddr(), err))
+	}
 	c.answers.Lock()
 	c.pending.Sent(m)
 	c.answers.Unlock()
@@ -162,7 +182,8 @@ func (c *dialled) poke() {
 	}
 }
 
-// Send implements Conn.
+// Send implements Conn. What the socket takes at once is written here, as an answer
+// is.
 func (c *dialled) Send(m *node.Message) {
 	if m.Request == nil {
 		panic("tcp: a dialled connection carries requests only")
@@ -172,13 +193,33 @@ func (c *dialled) Send(m *node.Message) {
 	if c.gone || c.closing {
 		return
 	}
-	c.queue = append(c.queue, m)
-	c.poke()
+	if c.busy || c.prompt == nil {
+		c.left.queue = append(c.left.queue, m)
+		c.busy = true
+		c.poke()
+		return
+	}
+	w := newWriter(c.nc, c.host.cfg.WriteTimeout)
+	c.add(&w, m)
+	rest, err := c.prompt.write(w.outline)
+	if len(rest) > 0 || err != nil {
+		c.left = unwritten{rest: bytes.Clone(rest), err: err}
+		c.busy = true
+		c.poke()
+	}
+	w.done()
 }
 
 // Release implements Conn.
 func (c *dialled) Release() {
 	panic(errors.New("tcp: a dialled connection has no request in work"))
+}
+
+// More implements Conn.
+func (c *dialled) More() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return more(c.nc)
 }
 
 // Close implements Conn.

@@ -207,3 +207,33 @@ func TestThousandIdleConnectionsCostLittleAndStayAlive(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestsThatTheSocketDoesNotTakeAtOnceArriveWholeAndInOrder(t *testing.T) {
+	h := host(t, Config{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := h.Dial(l.Addr().String(), newEnd())
+	peer, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	const requests, size = 40, 300_000 // more than sockets hold
+	for range 2 {                      // once all are through, the next are written at once again
+		var want [][]byte
+		for id := range int32(requests) {
+			m := produce(id, 1, size+int(id))
+			copy(records(m), pattern(size))
+			want = append(want, frame(t, m))
+			c.Send(m)
+		}
+		for id := range want {
+			if !bytes.Equal(read(t, peer), want[id]) {
+				t.Fatalf("request %d differs", id)
+			}
+		}
+	}
+}

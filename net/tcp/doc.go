@@ -9,15 +9,17 @@
 //
 //	accepted   reader:  read frame ─▶ decode ─▶ wait for its turn ─▶ Received ─▶ next frame
 //	           Send:    encode ─▶ socket ─┬────────────▶ hands over the frame that waits
-//	                                      └▶ does not take it all, or regions: a goroutine
-//	dialled    Send ─▶ queue ─▶ writer ─▶ socket ─▶ reader ─▶ pair ─▶ Received
+//	                                      └▶ does not take it all, or regions on disk: a goroutine
+//	dialled    Send:    encode ─▶ socket ─┬────────────▶ reader ─▶ pair ─▶ Received
+//	                                      └▶ does not take it all: queue ─▶ writer
 //
-// The reader is one request ahead, so that reading and work overlap. Whoever sends
-// a small response writes it himself: to wake another goroutine for it costs more
-// than the system call, and the frame that waits is in his mailbox when he looks
-// there next. A processor that sleeps and is woken for every step is what a
-// request costs most, so a request crosses from goroutine to goroutine as seldom
-// as can be.
+// A processor that sleeps and is woken for every step is what a request costs most, so
+// a request crosses from goroutine to goroutine as seldom as can be. Whoever sends
+// writes it himself, as to wake another goroutine for it costs more than the system
+// call. The handler may do the work of a request within Received, on the reader's
+// goroutine: then there is no crossing from the socket to the response. If it leaves
+// the work to others the reader goes on and is one request ahead, so that reading and
+// work overlap.
 //
 // A client that pipelines finds all but one of its next requests in its own socket
 // buffers. A client that does not read stops itself, and is cut off after WriteTimeout. On
@@ -43,7 +45,8 @@
 //
 // The record bytes of a Fetch response are read at the socket write, 256 KiB at
 // a time, into the buffer that already holds the bytes before them, and written
-// from there. On loopback (BenchmarkFileToSocket) that is faster than sendfile up
+// from there. A response whose regions are small and in the page cache is written at
+// once like any other: followers live on such. On loopback (BenchmarkFileToSocket) that is faster than sendfile up
 // to 1 MiB, a partition's usual share of a fetch, level with it at 8 MiB, and
 // never far from writev of separate pieces. It asks nothing of the file but a
 // read, and so serves every disk alike. A region that cannot be read any more

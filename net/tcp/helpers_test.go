@@ -214,3 +214,15 @@ func fetch(id int32, version int16) *node.Message {
 	r.Version = version
 	return &node.Message{CorrelationID: id, Request: r}
 }
+
+// cached is a file that has all or nothing in memory.
+type cached struct {
+	*file
+	has   bool
+	asked int
+}
+
+func (c *cached) ReadPrompt(p []byte, off int64) bool {
+	c.asked++
+	return c.has && c.ReadRegion(p, off) == nil
+}

@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type scratch struct {
 	outline []byte
 	holes   []wire.Hole
 	chunk   []byte
+	whole   []byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -39,7 +41,7 @@ func newWriter(nc net.Conn, timeout time.Duration) writer {
 // done gives the buffers back, unless one grew so large that it would be a
 // waste to keep.
 func (w *writer) done() {
-	w.outline, w.chunk = w.outline[:0], w.chunk[:0]
+	w.outline, w.chunk, w.whole = w.outline[:0], w.chunk[:0], w.whole[:0]
 	clear(w.holes)
 	w.holes = w.holes[:0]
 	if cap(w.outline) <= 8*chunkSize {
@@ -51,6 +53,37 @@ func (w *writer) done() {
 func (w *writer) add(m *node.Message) (err error) {
 	w.outline, w.holes, err = wire.Outline(m, w.outline, w.holes)
 	return err
+}
+
+// promptReader is a disk.Reader that knows what it has in memory.
+type promptReader interface {
+	// ReadPrompt fills p from off unless it had to wait for a device; false if so.
+	ReadPrompt(p []byte, off int64) bool
+}
+
+// fill reads regions that are small and in memory, as what a leader has just appended
+// is, so that nothing is left to be read. False leaves everything as it was.
+func (w *writer) fill() bool {
+	w.whole = w.whole[:0]
+	from := 0
+	for _, h := range w.holes {
+		src, ok := h.Region.Src.(promptReader)
+		if !ok || len(w.whole)+h.Region.N > smallFrame {
+			return false
+		}
+		w.whole = append(w.whole, w.outline[from:h.At]...)
+		from = h.At
+		n := len(w.whole)
+		w.whole = slices.Grow(w.whole, h.Region.N)[:n+h.Region.N]
+		if !src.ReadPrompt(w.whole[n:], h.Region.Off) {
+			return false
+		}
+	}
+	w.whole = append(w.whole, w.outline[from:]...)
+	w.outline, w.whole = w.whole, w.outline
+	clear(w.holes)
+	w.holes = w.holes[:0]
+	return true
 }
 
 // flush writes what was added, regions read on the way.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"reflect"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
@@ -234,6 +235,16 @@ func TestMessagesThatTheProtocolCannotCarryAreRefused(t *testing.T) {
 	}
 }
 
+// allocated is what this process ever allocated, bytes.
+func allocated() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// FuzzDecodeRequest gives any bytes to what reads requests from sockets: an error for
+// which the connection is closed, or a message whose encoding is stable. Memory is in
+// proportion to the bytes, whatever the lengths in them say.
 func FuzzDecodeRequest(f *testing.F) {
 	for _, key := range []int16{0, 1, 2, 3, 18, 19, 22, 23, 43, 56, 62, 63} {
 		r := kmsg.RequestForKey(key)
@@ -248,7 +259,11 @@ func FuzzDecodeRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(rest))), rest...)
+		before := allocated()
 		m, err := DecodeRequest(frame)
+		if n := allocated() - before; n > uint64(1<<20+1000*len(rest)) {
+			t.Fatalf("%d bytes of memory for a request of %d", n, len(rest))
+		}
 		if err != nil {
 			if !errors.Is(err, ErrFrame) {
 				t.Fatalf("error %v is not ErrFrame", err)

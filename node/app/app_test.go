@@ -16,6 +16,7 @@ import (
 	"tidemark/model/record"
 	"tidemark/node"
 	"tidemark/node/client/clienttest"
+	"tidemark/node/consumer"
 )
 
 // lane is one client in a cluster with shared perfect logs.
@@ -208,9 +209,67 @@ func TestPolledRecordsNameTheAttemptThatSentThem(t *testing.T) {
 	last := l.Events[len(l.Events)-1]
 	hash := event.HashValue([]byte("v"))
 	want := []event.Record{{Offset: 0, Attempt: 1001<<32 | 1, Hash: hash}, {Offset: 1, Attempt: 1001<<32 | 2, Hash: hash}}
+	for i := range want {
+		want[i].Headers = event.HashHeader(event.NoHeaders, "attempt", binary.BigEndian.AppendUint64(nil, want[i].Attempt))
+		want[i].Timestamp = last.Records[i].Timestamp // see TestARecordIsToldWithItsTimestampAtBothEnds
+	}
 	if diff := cmp.Diff(want, last.Records); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
+}
+
+func TestARecordIsToldWithItsTimestampAtBothEnds(t *testing.T) {
+	l := start(t, "p")
+	l.Topic("t", 1)
+	l.Advance(1234 * time.Millisecond)
+	l.step(plan.Step{Verb: plan.VerbSend, Client: "p", Topic: "t", Partition: 0, Value: "v"})
+	l.Advance(time.Second)
+	l.step(plan.Step{Verb: plan.VerbRead, Client: "p", Topic: "t", Partition: 0, From: "earliest"})
+	l.Advance(2 * time.Second)
+	sent, read := l.find(event.SendInvoke), l.find(event.PollOK)
+	if sent.Timestamp == 0 || sent.Headers == 0 || read.Records[0].Timestamp != sent.Timestamp || read.Records[0].Headers != sent.Headers {
+		t.Errorf("sent with headers %x at %d, read with %x at %d", sent.Headers, sent.Timestamp, read.Records[0].Headers, read.Records[0].Timestamp)
+	}
+}
+
+// What the leader stamped says nothing of what was sent.
+func TestATimestampOfTheLeaderIsNotTold(t *testing.T) {
+	l := start(t, "c")
+	for _, whose := range []record.TimestampType{record.LogAppendTime, record.CreateTime} {
+		l.Events = nil
+		r := &reader{app: l.p.(*app)}
+		r.polled(&consumer.Polled{Records: []consumer.Record{{Record: record.Record{Timestamp: 99}, TimestampType: whose}}})
+		if got, want := l.find(event.PollOK).Records[0].Timestamp, map[record.TimestampType]kafka.Timestamp{record.CreateTime: 99}[whose]; got != want {
+			t.Errorf("%v is told as %d", whose, got)
+		}
+	}
+}
+
+func TestOutcomesOfAnIdempotentProducerTellItsIDAndEpoch(t *testing.T) {
+	l := start(t, "p")
+	l.Topic("t", 1)
+	l.step(plan.Step{Verb: plan.VerbSend, Client: "p", Topic: "t", Partition: 0, Value: "v"})
+	l.Advance(time.Second)
+	if ok := l.find(event.SendOK); ok.Who().ProducerID != 1 || ok.Who().ProducerEpoch != 0 { // clienttest counts from 1
+		t.Errorf("acknowledged to %+v", ok.Who())
+	}
+	l.step(plan.Step{Verb: plan.VerbSend, Client: "p", Topic: "t", Partition: 0, Value: "v"})
+	l.Advance(time.Second)
+	if last := l.Events[len(l.Events)-1]; last.Kind != event.SendOK || last.Session != l.find(event.SendOK).Session {
+		t.Errorf("the second outcome makes a session of its own: %v %p", last.Kind, last.Session)
+	}
+}
+
+// find is the first event of a kind.
+func (l *lane) find(k event.Kind) *event.Event {
+	l.t.Helper()
+	for i := range l.Events {
+		if l.Events[i].Kind == k {
+			return &l.Events[i]
+		}
+	}
+	l.t.Fatalf("no event of kind %v", k)
+	return nil
 }
 
 func TestVerifyReadsEveryPartitionToItsEndOnce(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"tidemark/model/event"
 	"tidemark/model/kafka"
 	"tidemark/model/plan"
+	"tidemark/model/record"
 	"tidemark/node/client"
 	"tidemark/node/consumer"
 )
@@ -110,8 +111,13 @@ func (r *reader) polled(p *consumer.Polled) {
 	e.Drained = r.verified == nil && p.After == p.HighWatermark
 	for i := range p.Records {
 		rec := &p.Records[i]
-		e.Records = append(e.Records, event.Record{Offset: rec.Offset, Epoch: rec.Epoch,
-			Attempt: attemptOf(rec.Headers), Hash: event.HashNullable(rec.Value), Key: event.HashNullable(rec.Key)})
+		seen := event.Record{Offset: rec.Offset, Epoch: rec.Epoch,
+			Attempt: attemptOf(rec.Headers), Hash: event.HashNullable(rec.Value), Key: event.HashNullable(rec.Key),
+			Headers: headersOf(rec.Headers)}
+		if rec.TimestampType == record.CreateTime {
+			seen.Timestamp = rec.Timestamp
+		}
+		e.Records = append(e.Records, seen)
 	}
 	r.app.env.Emit(&e)
 }

@@ -22,8 +22,9 @@ type writer struct {
 	client   *client.Client
 	producer *producer.Producer
 	acks     int16
-	attempts uint32 // sends so far
-	written  int    // records of write steps so far: values do not repeat
+	attempts uint32         // sends so far
+	written  int            // records of write steps so far: values do not repeat
+	session  *event.Session // the one that outcomes told last
 }
 
 // producer is the client's producer, made with the settings declared so far.
@@ -82,10 +83,12 @@ func (w *writer) send(r producer.Record) {
 	w.attempts++
 	attempt := uint64(w.app.env.Node())<<32 | uint64(w.attempts)
 	r.Headers = []record.Header{{Key: attemptHeader, Value: binary.BigEndian.AppendUint64(nil, attempt)}}
+	r.Timestamp = w.app.env.Wall()
 
 	e := event.New(event.SendInvoke)
 	e.Client, e.Topic, e.Partition = w.app.cfg.Name, r.Topic, r.Partition
 	e.Attempt, e.Hash, e.Key, e.Acks, e.Text = attempt, event.HashNullable(r.Value), event.HashNullable(r.Key), w.acks, event.Preview(r.Value)
+	e.Headers, e.Timestamp = headersOf(r.Headers), r.Timestamp
 	w.app.env.Emit(&e)
 	w.producer.Send(r, func(res producer.Result) { w.ended(&e, res) })
 }
@@ -102,7 +105,31 @@ func (w *writer) ended(invoked *event.Event, r producer.Result) {
 	e := event.New(kind)
 	e.Client, e.Topic, e.Partition, e.Offset = w.app.cfg.Name, r.TP.Topic, r.TP.Partition, r.Offset
 	e.Attempt, e.Hash, e.Key, e.Acks, e.Code, e.Text = invoked.Attempt, invoked.Hash, invoked.Key, w.acks, r.Code, invoked.Text
+	e.Session = w.identity(r)
 	w.app.env.Emit(&e)
+}
+
+// identity is the session of a record that was sent with a producer id, nil for
+// one that was not.
+func (w *writer) identity(r producer.Result) *event.Session {
+	if r.ProducerID < 0 {
+		return nil
+	}
+	if s := w.session; s == nil || s.ProducerID != r.ProducerID || s.ProducerEpoch != r.ProducerEpoch {
+		fresh := event.NewSession()
+		fresh.ProducerID, fresh.ProducerEpoch = r.ProducerID, r.ProducerEpoch
+		w.session = &fresh
+	}
+	return w.session
+}
+
+// headersOf is the hash of a record's headers.
+func headersOf(headers []record.Header) uint64 {
+	h := uint64(event.NoHeaders)
+	for i := range headers {
+		h = event.HashHeader(h, headers[i].Key, headers[i].Value)
+	}
+	return h
 }
 
 // attemptOf is the attempt that a record carries, 0 for a foreign record.

@@ -16,6 +16,9 @@ import (
 type produceWork struct {
 	tps     []kafka.TopicPartition // in request order
 	results []produceResult
+	// Room for the one partition that most requests have.
+	oneTP     [1]kafka.TopicPartition
+	oneResult [1]produceResult
 }
 
 // handleProduce serves Produce, key 0, versions 3 to 13 (from 13 on with topic
@@ -27,39 +30,42 @@ type produceWork struct {
 func (r *router) handleProduce(conn node.ConnID, m *node.Message) {
 	req := m.Request.(*kmsg.ProduceRequest)
 	w := r.begin(conn, m)
-	w.produce = &produceWork{}
-	var batches [][]byte
+	p := &produceWork{}
+	p.tps, p.results = p.oneTP[:0], p.oneResult[:0]
+	w.produce = p
+	batches := r.batches[:0]
 	for _, t := range req.Topics {
 		name, code := r.topicName(m.Version() >= 13, t.TopicID, t.Topic)
-		for _, p := range t.Partitions {
-			tp := kafka.TopicPartition{Topic: name, Partition: p.Partition}
-			w.produce.tps = append(w.produce.tps, tp)
-			batches = append(batches, p.Records)
+		for i := range t.Partitions {
+			tp := kafka.TopicPartition{Topic: name, Partition: t.Partitions[i].Partition}
+			batch := t.Partitions[i].Records
 			result := produceResult{Code: code, Base: kafka.NoOffset, LogAppendTime: -1, LogStart: kafka.NoOffset}
 			if code == kafka.None {
-				result.Code = r.checkProduce(tp, p.Records, req)
+				result.Code = r.checkProduce(tp, batch, req)
 			}
-			w.produce.results = append(w.produce.results, result)
+			p.tps, p.results, batches = append(p.tps, tp), append(p.results, result), append(batches, batch)
 		}
 	}
+	r.batches = batches
 	deadline := r.env.Now() + time.Duration(req.TimeoutMillis)*time.Millisecond
 	shares := r.laneShares(len(batches), func(i int) int {
-		if w.produce.results[i].Code != kafka.None {
+		if p.results[i].Code != kafka.None {
 			return -1
 		}
-		return laneOf(w.produce.tps[i], r.cfg.DataLanes)
+		return laneOf(p.tps[i], r.cfg.DataLanes)
 	})
 	for lane, share := range shares {
 		if len(share) == 0 {
 			continue
 		}
-		post := producePost{ID: w.id, Acks: req.Acks, Deadline: deadline}
-		for _, i := range share {
-			post.Parts = append(post.Parts, producePart{Index: i, TP: w.produce.tps[i], Batch: batches[i]})
+		post := producePost{ID: w.id, Acks: req.Acks, Deadline: deadline, Parts: make([]producePart, len(share))}
+		for k, i := range share {
+			post.Parts[k] = producePart{Index: i, TP: p.tps[i], Batch: batches[i]}
 		}
 		w.missing++
 		r.env.Post(node.Data(lane), post)
 	}
+	clear(batches) // they are the lanes' now
 	if w.missing == 0 {
 		r.answerProduce(w)
 	}

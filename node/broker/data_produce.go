@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"tidemark/model/kafka"
 	"tidemark/node"
 	"tidemark/node/replica"
@@ -12,7 +14,9 @@ import (
 // within the append; with acks=all when every batch is committed besides, lost
 // its leader, or the request's deadline is over.
 func (d *dataLane) produce(m producePost) {
-	delayed := &replica.DelayedProduce{Partitions: make([]replica.ProduceStatus, 0, len(m.Parts))}
+	share := &produceShare{}
+	delayed := &share.DelayedProduce
+	delayed.Partitions = slices.Grow(share.one[:0], len(m.Parts))
 	delayed.Done = func(statuses []replica.ProduceStatus) { d.produced(m, statuses) }
 	var due []flushDue
 	for i, part := range m.Parts {
@@ -40,6 +44,13 @@ func (d *dataLane) produce(m producePost) {
 	})
 }
 
+// produceShare is a lane's share of a Produce, with room for the one partition that
+// most requests have.
+type produceShare struct {
+	replica.DelayedProduce
+	one [1]replica.ProduceStatus
+}
+
 // flushDue is the log that the i-th partition of a request is to be synced in.
 type flushDue struct {
 	i   int
@@ -49,7 +60,11 @@ type flushDue struct {
 // afterFlush goes on once what is due is synced. A partition whose log could not
 // be gets KAFKA_STORAGE_ERROR: its batch is in the page cache, and may be gone after a restart.
 func (d *dataLane) afterFlush(delayed *replica.DelayedProduce, due []flushDue, then func()) {
-	left := len(due) + 1
+	if len(due) == 0 {
+		then()
+		return
+	}
+	left := len(due)
 	done := func() {
 		if left--; left == 0 {
 			then()
@@ -65,7 +80,6 @@ func (d *dataLane) afterFlush(delayed *replica.DelayedProduce, due []flushDue, t
 			done()
 		})
 	}
-	done()
 }
 
 // expireProduce ends the wait at the deadline. The timer of a request that was

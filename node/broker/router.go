@@ -27,7 +27,8 @@ type router struct {
 	creating map[workID]string // topics that the controller was asked for
 	sessions *sessionCache
 	ids      producerIDs
-	apis     []api // sorted by key
+	apis     []api    // sorted by key
+	batches  [][]byte // of the request that handleProduce looks at
 	serving  bool
 	closed   bool
 }

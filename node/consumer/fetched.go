@@ -14,6 +14,8 @@ import (
 type Record struct {
 	record.Record
 	Epoch kafka.LeaderEpoch // of its batch
+	// TimestampType tells whose time the Timestamp is.
+	TimestampType record.TimestampType
 }
 
 // fetched is one partition's part of an answer, taken apart as records are
@@ -60,7 +62,7 @@ func (f *fetched) take(n int, checkCRCs bool) (recs []Record, err error) {
 		}
 		r.Headers = slices.Clone(r.Headers)
 		f.next, f.epoch = r.Offset+1, f.batch.LeaderEpoch()
-		recs = append(recs, Record{r, f.epoch})
+		recs = append(recs, Record{r, f.epoch, f.batch.TimestampType()})
 	}
 	return recs, nil
 }

@@ -7,7 +7,12 @@ import (
 
 // crew are the goroutines that run a node's lanes, as many as there are lanes, so
 // that a lane which waits for its disk keeps no other from running. A lane is run
-// by one of them at a time, by whichever has hands free.
+// by one worker at a time, by whichever has hands free.
+//
+// The goroutine of a connection is a worker too, for a while: with a small request
+// that finds its lane idle it goes on itself, as a guest of the crew, from the socket
+// to the response. A large one that the next follows is left to the crew, so that this
+// is read meanwhile.
 //
 // A request goes from lane to lane, and to wake a goroutine for each step would
 // cost more than the steps: an idle processor has to be woken too. So a worker
@@ -70,10 +75,31 @@ func (c *crew) close() {
 	}
 }
 
-// worker is one goroutine of a crew.
+// guestSteps is how many callbacks a guest runs at the most: then others' requests
+// keep it from its own connection, and the crew goes on.
+const guestSteps = 32
+
+// visit runs a lane, and what it posts to, on the goroutine of the caller.
+func (c *crew) visit(l *lane) {
+	w := &worker{crew: c, guest: true}
+	for l != nil {
+		l.turn(w)
+		l, w.kept = w.kept, nil
+	}
+}
+
+// worker is one goroutine that runs lanes.
 type worker struct {
-	crew *crew
-	kept *lane // is run next; nil for none
+	crew  *crew
+	kept  *lane // is run next; nil for none
+	guest bool
+	steps int // of a guest
+}
+
+// leaves tells that a guest has to go before its next callback.
+func (w *worker) leaves() bool {
+	w.steps++
+	return w.guest && w.steps > guestSteps
 }
 
 // run runs lanes until the node is dead.

@@ -1,9 +1,15 @@
 package live
 
 import (
+	"encoding/binary"
+	"io"
+	"net"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"tidemark/net/wire"
 	"tidemark/node"
 )
 
@@ -82,4 +88,72 @@ func TestLanesThatOneCallbackPostsToRunAtTheSameTime(t *testing.T) {
 		post(t, n, node.Data0, nil)
 		n.Wait()
 	})
+}
+
+func TestRequestIsAnsweredOnTheGoroutineThatReadIt(t *testing.T) {
+	var p script
+	runs := make(chan string, 1)
+	p.receive = func(c node.ConnID, m *node.Message) {
+		stack := make([]byte, 1<<16)
+		runs <- string(stack[:runtime.Stack(stack, false)])
+		p.env.Send(c, answer(m))
+	}
+	addr := FreeAddr(t)
+	spec := one(node.Router, &p)
+	spec.Listen = []node.ListenSpec{{Addr: addr, Lane: node.Router}}
+	run(t, spec, Options{})
+	ask(t, addr, metadata(1))
+	if stack := <-runs; !strings.Contains(stack, "tcp.(*accepted).serve") {
+		t.Errorf("another goroutine was woken for a small request to an idle lane:\n%s", stack)
+	}
+}
+
+func TestOthersWorkKeepsNoConnectionFromItsNextRequest(t *testing.T) {
+	var p script
+	second := false
+	p.receive = func(c node.ConnID, m *node.Message) {
+		second = m.CorrelationID == 2
+		p.env.Send(c, answer(m))
+		if !second {
+			p.env.Post(node.Router, 0)
+		}
+	}
+	p.posted = func(_ node.Lane, msg any) { // work without end for the goroutine of the connection
+		if n := msg.(int) + 1; !second {
+			p.env.Post(node.Router, n)
+		}
+	}
+	addr := FreeAddr(t)
+	spec := one(node.Router, &p)
+	spec.Listen = []node.ListenSpec{{Addr: addr, Lane: node.Router}}
+	run(t, spec, Options{})
+	ask(t, addr, metadata(1), metadata(2))
+}
+
+// ask sends requests at once and waits for the answers.
+func ask(t *testing.T, addr string, requests ...*node.Message) {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for _, m := range requests {
+		frame, err := wire.Encode(m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Write(frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range requests {
+		var size [4]byte
+		if _, err := io.ReadFull(nc, size[:]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(size[:]))); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -198,3 +198,19 @@ func TestTraceIsNumberedAndTheEmitterMayGoOnWithItsLists(t *testing.T) {
 		t.Errorf("emitted %+v and %+v", a, b)
 	}
 }
+
+func TestSinkGetsOnlyTheKindsThatItWants(t *testing.T) {
+	var tr trace
+	var p script
+	p.start = func() {
+		for _, k := range []event.Kind{event.Appended, event.Ready, event.HighWatermarkMoved, event.Ready} {
+			e := event.New(k)
+			p.env.Emit(&e)
+		}
+		p.env.Exit("done")
+	}
+	run(t, one(node.App, &p), Options{Emit: tr.emit, Wants: func(k event.Kind) bool { return k == event.Ready }}).Wait()
+	if len(tr.events) != 2 || tr.events[0].Kind != event.Ready || tr.events[1].Seq != 2 {
+		t.Errorf("got %d events: %v", len(tr.events), tr.events)
+	}
+}

@@ -2,14 +2,15 @@
 // simulator, over goroutines, sockets, files and clocks. No lane has a goroutine of
 // its own: a crew of workers, as many as there are lanes, runs whichever lane has
 // input. A request goes from lane to lane, and mostly one worker carries it all the
-// way, because to wake another would cost more than the steps do.
+// way, because to wake another would cost more than the steps do. That worker is the
+// goroutine which has read the request, if the request is small and its lane idle.
 //
 //	Post, sockets, timers, fsync workers
 //	        │ input
 //	        ▼
 //	┌─ lane ───────────────────────────────────────────────┐   one worker at a time,
-//	│ mailbox, timers ─▶ next ─▶ step ─▶ Process ─▶ Env     │   of as many as there
-//	└──────────────────────────────────────────────────────┘   are lanes (crew)
+//	│ mailbox, timers ─▶ next ─▶ step ─▶ Process ─▶ Env     │   of as many as there are
+//	└──────────────────────────────────────────────────────┘   lanes (crew), or a guest
 //	        │ Send, Post, SetTimer, FS, Emit, Exit
 //	        ▼
 //	tcp.Host, other mailboxes, osdisk.Disk, sink

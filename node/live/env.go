@@ -103,6 +103,9 @@ func (e *env) Rand(site string) uint64 {
 // Emit implements node.Env.
 func (e *env) Emit(ev *event.Event) {
 	(*lane)(e).op()
+	if !e.n.wants(ev.Kind) {
+		return
+	}
 	c := *ev
 	c.ISR = slices.Clone(ev.ISR)
 	c.Records = slices.Clone(ev.Records)

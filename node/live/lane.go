@@ -60,6 +60,21 @@ func (l *lane) put(in input) {
 	}
 }
 
+// bring gives the lane an input of a connection, whose goroutine the caller is.
+func (l *lane) bring(in input) {
+	switch {
+	case !l.box.put(in):
+	case len(in.frame) > largeFrame && in.peer.conn.More():
+		l.n.crew.add(l)
+	default:
+		l.n.crew.visit(l)
+	}
+}
+
+// largeFrame is from which size on a frame takes so long to read that another worker
+// is woken for it if the next one is there, bytes.
+const largeFrame = 64 << 10
+
 // wake makes the lane look at its timers.
 func (l *lane) wake() {
 	if l.box.wake() {
@@ -81,10 +96,14 @@ func (l *lane) start(w *worker) {
 	l.n.crew.add(l)
 }
 
-// turn runs the lane until it has nothing more to do.
+// turn runs the lane until it has nothing more to do, or leaves it to the crew.
 func (l *lane) turn(w *worker) {
 	l.worker = w
 	for {
+		if w.leaves() {
+			w.crew.add(l)
+			return
+		}
 		in, ok := l.next()
 		if !ok {
 			return
@@ -117,15 +136,19 @@ func (l *lane) diskOp() {
 
 // next is the lane's next input, for which it samples its clocks; false if there is
 // none, or the node is dead. Mail and due timers take turns, so that neither keeps the other
-// waiting.
+// waiting. A lane that has no mail, and an alarm for its timers, looks at no clock.
 func (l *lane) next() (input, bool) {
 	for !l.n.dead.Load() {
 		if l.head == len(l.batch) {
 			l.batch, l.head = l.box.take(l.batch), 0
 		}
 		waiting := l.head < len(l.batch)
-		l.now, l.wall = l.n.clock()
 		at, set := l.timers.next()
+		if waiting || set && !l.alarmed(at) {
+			l.now, l.wall = l.n.clock()
+		} else {
+			set = false
+		}
 		switch {
 		case set && at <= l.now && !(l.mail && waiting):
 			l.mail = true
@@ -137,22 +160,25 @@ func (l *lane) next() (input, bool) {
 			l.head++
 			return in, true
 		}
-		if l.rest(at-l.now, set) {
+		if l.rest(at, set) {
 			break
 		}
 	}
 	return input{}, false
 }
 
+// alarmed tells that the alarm rings at a time or before.
+func (l *lane) alarmed(at time.Duration) bool { return l.rings != noAlarm && l.rings <= at }
+
 // rest leaves the lane to whoever puts something into its mailbox, and to an alarm
-// for the next timer, if one is set; false if something is there already. An alarm
-// that was set for a timer which is gone by now wakes the lane for nothing, which
-// is cheaper than to move it with every request.
-func (l *lane) rest(d time.Duration, set bool) bool {
+// for a timer, if one is due at a time and needs it; false if something is there
+// already. An alarm that was set for a timer which is gone by now wakes the lane for
+// nothing, which is cheaper than to move it with every request.
+func (l *lane) rest(at time.Duration, due bool) bool {
 	l.writeTape(0)
-	if set && (l.rings == noAlarm || l.now+d < l.rings) {
-		l.rings = l.now + d
-		l.alarm.Reset(d)
+	if due && !l.alarmed(at) {
+		l.rings = at
+		l.alarm.Reset(at - l.now)
 	}
 	rested, nudged := l.box.rest() // once rested, the lane is another worker's
 	if nudged {

@@ -27,6 +27,8 @@ type Options struct {
 	// Emit takes the node's events in order, one at a time; the event is the
 	// sink's to keep. It must not wait for the node. nil drops them.
 	Emit func(e *event.Event)
+	// Wants tells which kinds of events Emit takes; nil stands for all.
+	Wants func(event.Kind) bool
 	// Clock is the node's clocks; nil is the real ones.
 	Clock Clock
 	// Net bounds the connections.
@@ -73,13 +75,14 @@ type Node struct {
 
 	tracing sync.Mutex
 	sink    func(*event.Event)
+	wanted  func(event.Kind) bool // nil: all
 	seq     uint64
 }
 
 // Start boots a node. The error is one line about its directory or an address
 // that it cannot listen at, and nothing of it is left then.
 func Start(spec node.Spec, o Options) (*Node, error) {
-	n := &Node{id: spec.ID, seed: o.Seed, clock: o.Clock, sink: o.Emit, net: tcp.New(o.Net), record: o.Record,
+	n := &Node{id: spec.ID, seed: o.Seed, clock: o.Clock, sink: o.Emit, wanted: o.Wants, net: tcp.New(o.Net), record: o.Record,
 		dying: make(chan struct{}), done: make(chan struct{}), crew: newCrew(len(spec.Lanes))}
 	if n.seed == 0 {
 		n.seed = entropy()
@@ -243,9 +246,12 @@ func (n *Node) end(reason, epitaph string) {
 	})
 }
 
+// wants tells whether anybody takes an event.
+func (n *Node) wants(k event.Kind) bool { return n.sink != nil && (n.wanted == nil || n.wanted(k)) }
+
 // trace numbers an event and hands it to the sink.
 func (n *Node) trace(e *event.Event) {
-	if n.sink == nil {
+	if !n.wants(e.Kind) {
 		return
 	}
 	n.tracing.Lock()

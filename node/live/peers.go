@@ -20,7 +20,7 @@ type peer struct {
 
 // Received implements tcp.Handler.
 func (p *peer) Received(m *node.Message, frame []byte) {
-	p.lane.put(input{kind: received, peer: p, message: m, frame: frame})
+	p.lane.bring(input{kind: received, peer: p, message: m, frame: frame})
 }
 
 // Lost implements tcp.Handler. That a connection broke for what was on it is

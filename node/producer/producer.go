@@ -18,6 +18,7 @@ type Record struct {
 	Key       []byte // nil: none
 	Value     []byte // nil: null
 	Headers   []record.Header
+	Timestamp kafka.Timestamp // CreateTime; 0: the producer's clock when it takes the record
 }
 
 // blockedSend is a record that the application still hands over: in the Java
@@ -123,7 +124,7 @@ func (p *Producer) admit() {
 // refuse ends a send that was never accepted.
 func (p *Producer) refuse(s *blockedSend, code kafka.ErrorCode) {
 	tp := kafka.TopicPartition{Topic: s.record.Topic, Partition: s.record.Partition}
-	p.end(s.done, Result{TP: tp, Offset: kafka.NoOffset, Code: code, Outcome: Failed})
+	p.end(s.done, Result{TP: tp, Offset: kafka.NoOffset, Code: code, Outcome: Failed, ProducerID: kafka.NoProducerID, ProducerEpoch: -1})
 }
 
 // partitions is the number of a topic's partitions, 0 if it is not known.
@@ -156,7 +157,11 @@ func (p *Producer) place(s *blockedSend) bool {
 	t := p.acc.topic(r.Topic)
 	partition, free := p.choose(t, r, count)
 	q := t.queue(partition)
-	grown, placed := p.acc.add(q, r, bound, p.env.Wall(), p.env.Now(), s.done)
+	stamp := r.Timestamp
+	if stamp == 0 {
+		stamp = p.env.Wall()
+	}
+	grown, placed := p.acc.add(q, r, bound, stamp, p.env.Now(), s.done)
 	if !placed {
 		p.acc.starved = true
 		return false

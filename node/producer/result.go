@@ -20,6 +20,9 @@ type Result struct {
 	Offset  kafka.Offset         // Acked: of the record; NoOffset with acks=0
 	Code    kafka.ErrorCode      // None if Acked
 	Outcome Outcome
+	// Whom the record was sent as last, with idempotence; -1 if it never was.
+	ProducerID    kafka.ProducerID
+	ProducerEpoch kafka.ProducerEpoch
 }
 
 // definite reports whether a leader gives code only for a batch that it did

@@ -143,7 +143,7 @@ func (p *Producer) acknowledge(b *batch, base kafka.Offset) {
 		if base != kafka.NoOffset {
 			o = base + kafka.Offset(i)
 		}
-		p.end(done, Result{TP: b.queue.tp, Offset: o, Code: kafka.None, Outcome: Acked})
+		p.end(done, Result{TP: b.queue.tp, Offset: o, Code: kafka.None, Outcome: Acked, ProducerID: b.as.id, ProducerEpoch: b.as.epoch})
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *Producer) divide(b *batch) {
 func (p *Producer) fail(b *batch, code kafka.ErrorCode, o Outcome) {
 	b.ended = true
 	for _, done := range b.dones {
-		p.end(done, Result{TP: b.queue.tp, Offset: kafka.NoOffset, Code: code, Outcome: o})
+		p.end(done, Result{TP: b.queue.tp, Offset: kafka.NoOffset, Code: code, Outcome: o, ProducerID: b.as.id, ProducerEpoch: b.as.epoch})
 	}
 }
 

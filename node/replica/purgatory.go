@@ -13,6 +13,7 @@ type Purgatory struct {
 	lookup  func(kafka.TopicPartition) (*Partition, kafka.ErrorCode)
 	watched map[kafka.TopicPartition]*watchers
 	changed []kafka.TopicPartition // in order of the first note
+	spare   []*watchers            // of partitions that nobody waits for any more
 	// trying is what Complete walks over, while the lists below change.
 	trying []waiter
 }
@@ -61,7 +62,11 @@ func (g *Purgatory) Complete() {
 func (g *Purgatory) watch(tp kafka.TopicPartition, r waiter) {
 	w := g.watched[tp]
 	if w == nil {
-		w = &watchers{}
+		if n := len(g.spare); n > 0 {
+			w, g.spare = g.spare[n-1], g.spare[:n-1]
+		} else {
+			w = &watchers{}
+		}
 		g.watched[tp] = w
 	}
 	w.list = append(w.list, r)
@@ -82,5 +87,7 @@ func (g *Purgatory) unwatch(tp kafka.TopicPartition, r waiter) {
 	w.list = kept
 	if len(kept) == 0 {
 		delete(g.watched, tp)
+		w.changed = false
+		g.spare = append(g.spare, w)
 	}
 }

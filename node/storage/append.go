@@ -65,17 +65,20 @@ func (l *Log) AppendAsLeader(b record.Batch, epoch kafka.LeaderEpoch, now kafka.
 	if code, err := l.stamp(b, valid.largest, epoch, now); code != kafka.None {
 		return nothing, code, err
 	}
-	if old, ok := l.producers.find(b); ok {
-		return Appended{First: old.firstOffset(), Last: old.lastOffset, Duplicate: true, Timestamp: old.timestamp}, kafka.None, nil
+	if s := l.producers.known(b); s != nil {
+		// The batch is in the log already, or has to come next.
+		if old, ok := s.find(b); ok {
+			return Appended{First: old.firstOffset(), Last: old.lastOffset, Duplicate: true, Timestamp: old.timestamp}, kafka.None, nil
+		}
+		if code := s.check(b); code != kafka.None {
+			return nothing, code, nil
+		}
 	}
-	if code := l.producers.check(b); code != kafka.None {
-		return nothing, code, nil
-	}
-	done, err := l.add(b, b)
-	if err != nil {
+	l.batches = l.batches[:0]
+	if err := l.write(b); err != nil {
 		return nothing, kafka.KafkaStorageError, err
 	}
-	return done, kafka.None, nil
+	return l.appended(b.BaseOffset()), kafka.None, nil
 }
 
 // stamp makes b, whose largest timestamp is given, the batch that comes next in
@@ -122,10 +125,7 @@ func (l *Log) add(batches []byte, next record.Batch) (Appended, error) {
 	l.batches = l.batches[:0]
 	pending := 0 // bytes at the front of batches that are not written yet
 	for pending < len(batches) {
-		b, _, err := record.Next(batches[pending:])
-		if err != nil {
-			panic("storage: append of bytes that are no batch: " + err.Error())
-		}
+		b, _ := nextOwn(batches[pending:])
 		if pending > 0 && l.mayRoll(b, pending) {
 			if err := l.write(batches[:pending]); err != nil {
 				return l.appended(first), err
@@ -228,20 +228,23 @@ func (l *Log) drawJitter() int64 {
 // (KAFKA-6683).
 func (l *Log) write(batches []byte) error {
 	s := l.active()
-	pos := s.size
-	if err := s.append(batches, l.cfg.IndexIntervalBytes); err != nil {
+	if err := s.write(batches); err != nil {
 		return l.failing("append to", err)
 	}
 	for len(batches) > 0 {
-		b, rest, _ := record.Next(batches) // s.append saw that it is one
-		l.recent.add(l.end, s, place{pos, len(b), b.BaseOffset()})
+		b, rest := nextOwn(batches)
+		base, size := b.BaseOffset(), len(b)
+		l.recent.add(l.end, s, place{s.size, size, base})
+		s.note(b, size, l.cfg.IndexIntervalBytes)
 		l.end = b.NextOffset()
 		if err := l.noteBatch(s, b); err != nil {
 			return l.failing("append to", err)
 		}
-		l.batches = append(l.batches, BatchInfo{b.BaseOffset(), l.end, b.LeaderEpoch(), b.CRC(), len(b)})
-		pos += int64(len(b))
+		l.batches = append(l.batches, BatchInfo{base, l.end, b.LeaderEpoch(), b.CRC(), size})
 		batches = rest
+	}
+	if err := s.saveHeld(); err != nil {
+		return l.failing("append to", err)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestACheckpointIsOldOrNewAfterAnyCrash(t *testing.T) {
 	older, newer := CheckpointContent([]string{"orders 0 7"}), CheckpointContent([]string{"orders 0 9", "orders 1 4"})
 	for n, more := 1, true; more; n++ {
 		for _, d := range deaths(8) {
-			w := newWorld(t)
+			w := d.on(t)
 			var told []string
 			note := func(what string) func(error) {
 				return func(err error) { told = append(told, fmt.Sprint(what, err)) }
@@ -54,6 +54,7 @@ func TestACheckpointIsOldOrNewAfterAnyCrash(t *testing.T) {
 			default:
 				t.Fatalf("crash before operation %d, %s: after %v the file is %q", n, d.name, told, got)
 			}
+			w.end()
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"slices"
 
 	"tidemark/model/kafka"
@@ -22,7 +23,7 @@ func audit(t failer, l *Log) {
 			t.Fatalf("segment %d has %d bytes in its file, %d in memory: %v", s.base, len(raw), s.size, err)
 		}
 		if i == len(l.segments)-1 || l.segments[i+1].base > l.start { // an old segment may lack its time index
-			auditIndexes(t, s, raw)
+			auditIndexes(t, s, raw, i == len(l.segments)-1)
 		}
 		for len(raw) > 0 {
 			b, rest, err := record.Next(raw)
@@ -94,14 +95,18 @@ func auditProducers(t failer, l *Log) {
 	}
 }
 
-func auditIndexes(t failer, s *segment, raw []byte) {
+func auditIndexes(t failer, s *segment, raw []byte, active bool) {
 	t.Helper()
 	for _, x := range []indexFile{s.index.indexFile, s.times.indexFile, s.txns.indexFile} {
 		if x.file == nil {
 			continue
 		}
-		if file, err := readAll(x.file); err != nil || string(file) != string(x.data) {
+		file, err := readAll(x.file)
+		if err != nil || len(file) != x.saved || !bytes.HasPrefix(x.data, file) {
 			t.Fatalf("segment %d: an index file differs from memory: %v", s.base, err)
+		}
+		if held := x.held(); held >= heldEntries || held > 0 && !active {
+			t.Fatalf("segment %d: the file of an index lacks the last %d of %d entries", s.base, held, x.count())
 		}
 	}
 	lasts := map[int64]record.Batch{}

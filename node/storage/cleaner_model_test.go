@@ -300,9 +300,8 @@ func (n *naive) begin() {
 
 func TestTheCleanerKeepsExactlyWhatTheRulesKeep(t *testing.T) {
 	passes, dropped := 0, 0
-	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		n := &naive{t: t, w: anyWorld(t, root)}
+		n := &naive{t: t, w: newWorld(t)}
 		n.l = n.w.openAs(compacted(), Opening{})
 		n.begin()
 		t.Repeat(map[string]func(*rapid.T){

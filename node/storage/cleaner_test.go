@@ -432,7 +432,8 @@ func TestAStepReadsOneBufferAndKeepsToTheThroughput(t *testing.T) {
 }
 
 func TestTheLaneIsWokenOnceForEachWait(t *testing.T) {
-	w, l, j := mess(t)
+	w := newWorld(t)
+	l, j := mess(w)
 	waits := 0
 	for len(j.cleaned) == 0 {
 		if j.c.Step(j.now) < 0 {

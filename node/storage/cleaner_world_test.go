@@ -58,8 +58,13 @@ func newJanitor(w *world, names string, logs ...*Log) *janitor {
 // keyed is an empty compacted log on a new disk, and a lane with it.
 func keyed(t failer, names string) (*world, *Log, *janitor) {
 	w := newWorld(t)
+	l, j := w.keyed(names)
+	return w, l, j
+}
+
+func (w *world) keyed(names string) (*Log, *janitor) {
 	l := w.openAs(compacted(), Opening{})
-	return w, l, newJanitor(w, names, l)
+	return l, newJanitor(w, names, l)
 }
 
 // openAs opens the log under a configuration of its own.

@@ -84,8 +84,9 @@ var topicCodecs = map[string]record.Codec{
 	"uncompressed": record.None, "gzip": record.Gzip, "snappy": record.Snappy, "lz4": record.LZ4, "zstd": record.Zstd,
 }
 
-// codecFor is the codec under which a batch is to be stored.
-func (c Config) codecFor(b record.Batch) record.Codec {
+// codecFor is the codec under which a batch is to be stored. Like the others, which
+// each append asks, it takes the address: a Config is large.
+func (c *Config) codecFor(b record.Batch) record.Codec {
 	if c.Recompress {
 		return c.Codec
 	}
@@ -95,7 +96,7 @@ func (c Config) codecFor(b record.Batch) record.Codec {
 // maxSegmentMs is the age at which a segment is rolled, ms. A compacted log has
 // to roll in time for max.compaction.lag.ms, as the active segment is never
 // compacted.
-func (c Config) maxSegmentMs() int64 {
+func (c *Config) maxSegmentMs() int64 {
 	if c.Compacted {
 		return min(c.SegmentMs, c.MaxCompactionLagMs)
 	}
@@ -114,6 +115,6 @@ func DefaultConfig() Config {
 
 // maxOffsetEntries and maxTimeEntries are how many entries make an index full.
 // The time index keeps a slot for the entry that is added when a segment ends.
-func (c Config) maxOffsetEntries() int { return int(c.SegmentIndexBytes) / offsetEntrySize }
+func (c *Config) maxOffsetEntries() int { return int(c.SegmentIndexBytes) / offsetEntrySize }
 
-func (c Config) maxTimeEntries() int { return int(c.SegmentIndexBytes)/timeEntrySize - 1 }
+func (c *Config) maxTimeEntries() int { return int(c.SegmentIndexBytes)/timeEntrySize - 1 }

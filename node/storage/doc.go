@@ -26,9 +26,10 @@
 // blocks a thread in an fsync where this package takes a continuation; callers
 // that must not go on before (raft, flush.messages, a fetcher after a
 // truncation) wait for it. Kafka's indexes are preallocated and mapped into
-// memory, here they are written through; the bytes are the same. Files of
-// deleted segments are renamed to .deleted, and unlinked after
-// file.delete.delay.ms.
+// memory, so that an entry costs no system call; here entries are written by
+// sixteens, and all that are left before a flush syncs the file and when the
+// segment ends; the bytes are the same then. Files of deleted segments are renamed
+// to .deleted, and unlinked after file.delete.delay.ms.
 //
 // # What may be on disk
 //
@@ -46,7 +47,11 @@
 //     first segments may be missing: that cannot be told from retention, and the log
 //     begins at the first that is there, as in Kafka.
 //  3. Indexes behind, ahead of or beside the log from the recovery point on:
-//     rebuilt. Before it they were flushed with the log and are trusted
+//     rebuilt. Behind by up to fifteen entries they are after any kill, as the last
+//     ones were in memory alone
+//     (TestAKillTakesHeldIndexEntriesAndTheStartMakesThemAnew). Before the recovery
+//     point they were flushed with the log and are trusted: no segment ends, and no
+//     flush begins to sync, before they are whole
 //     (TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint).
 //  4. Indexes without a log, or a segment without an index, because a removal or
 //     a creation was cut short: removed, or rebuilt even after a clean stop
@@ -136,7 +141,7 @@
 //	.index, .timeindex         equal: entries for each batch, as Kafka's from 4.1 on.
 //	                           While a segment is active, and after a kill, Kafka's
 //	                           have 10 MiB, zeros behind the last entry; here a file
-//	                           ends with it
+//	                           ends with it, or up to fifteen entries before
 //	.txnindex                  equal. The last stable offset is that of the marker's
 //	                           turn in a fetched set, Kafka's that of the whole set
 //	<offset>.snapshot          equal. Producers are by id, Kafka's in the order of a

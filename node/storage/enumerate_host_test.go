@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"tidemark/disk"
-	"tidemark/disk/simdisk"
 	"tidemark/model/kafka"
 	"tidemark/model/record"
 )
@@ -28,7 +27,9 @@ type keeper struct {
 	epoch   kafka.LeaderEpoch
 	hw      kafka.Offset
 
-	due debt
+	due     debt
+	told    func() // after each change of due; nil: nobody listens
+	deletes bool   // the topic is not compacted: records go when they are too old
 }
 
 // debt is what the next life owes to this one.
@@ -41,6 +42,14 @@ type debt struct {
 	cleaned bool
 }
 
+// owe changes what the next life owes.
+func (k *keeper) owe(change func(*debt)) {
+	change(&k.due)
+	if k.told != nil {
+		k.told()
+	}
+}
+
 func (k *keeper) line() *[]record.Batch { return &k.due.lines[len(k.due.lines)-1] }
 
 // boot begins a life on what the disk has.
@@ -50,6 +59,9 @@ func (k *keeper) boot() {
 	clean := k.takeMarker()
 	c := compacted()
 	c.SegmentBytes, c.IndexIntervalBytes, c.MaxCompactionLagMs = 4000, 700, 1<<40
+	if k.deletes {
+		c.Compacted, c.Delete, c.RetentionMs = false, true, keptMs
+	}
 	o := Opening{Clean: clean, RecoveryPoint: k.read(RecoveryPointCheckpoint), LogStart: k.read(LogStartCheckpoint), CleanedUpTo: k.read(CleanerCheckpoint)}
 	k.l = w.openAs(c, o)
 	k.l.SetHighWatermark(min(k.hw, k.l.LogEnd()))
@@ -137,7 +149,9 @@ func noise(seed uint64, n int) []byte {
 }
 
 // note adds what was appended to the line, before it is: a crash may come between.
-func (k *keeper) note(b record.Batch) { *k.line() = append(*k.line(), slices.Clone(b)) }
+func (k *keeper) note(b record.Batch) {
+	k.owe(func(*debt) { *k.line() = append(*k.line(), slices.Clone(b)) })
+}
 
 func (k *keeper) append() {
 	b := k.made(record.None)
@@ -171,7 +185,7 @@ func (k *keeper) fsync() {
 	end := k.l.LogEnd()
 	k.l.Flush(func(err error) {
 		k.must(err)
-		k.due.flushed = max(k.due.flushed, end)
+		k.owe(func(d *debt) { d.flushed = max(d.flushed, end) })
 	})
 	k.w.drain()
 }
@@ -186,14 +200,20 @@ func (k *keeper) truncate() {
 		return
 	}
 	kept := slices.DeleteFunc(slices.Clone(*k.line()), func(b record.Batch) bool { return b.LastOffset() >= o })
-	k.due.lines = append(k.due.lines, kept)
-	k.due.flushed, k.due.cutting, k.due.cut = min(k.due.flushed, o-1), true, o
+	end := k.l.LogStart()
+	if n := len(kept); n > 0 {
+		end = kept[n-1].NextOffset()
+	}
+	k.owe(func(d *debt) {
+		d.lines = append(d.lines, kept)
+		d.flushed, d.cutting, d.cut = min(d.flushed, end), true, o
+	})
 	k.must(k.l.TruncateTo(o))
 	k.write(k.points, k.l.RecoveryPoint(), nil)
 	k.w.drain()
-	k.due.cutting = false
+	k.owe(func(d *debt) { d.cutting = false })
 	k.fsync()
-	k.due.lines = k.due.lines[len(k.due.lines)-1:]
+	k.owe(func(d *debt) { d.lines = d.lines[len(d.lines)-1:] })
 	k.epoch++
 }
 
@@ -208,7 +228,7 @@ func (k *keeper) checkpoint() {
 
 // clean is one pass of the cleaner, if there is something to clean.
 func (k *keeper) clean() {
-	k.due.cleaned = true
+	k.owe(func(d *debt) { d.cleaned = true })
 	for range 10_000 {
 		if k.j.step() > 0 {
 			k.w.drain()
@@ -222,8 +242,9 @@ func (k *keeper) deleteSegment() {
 	if len(k.l.segments) < 2 || k.l.segments[1].base > k.hw {
 		return
 	}
-	k.due.start = k.l.segments[1].base
-	k.must(k.l.RaiseLogStart(k.due.start))
+	start := k.l.segments[1].base
+	k.owe(func(d *debt) { d.start = start })
+	k.must(k.l.RaiseLogStart(start))
 	_, err := k.l.DeleteOldSegments(1000)
 	k.must(err)
 	k.w.advance(1 << 40)
@@ -234,7 +255,7 @@ func (k *keeper) stop() {
 	end, over := k.l.LogEnd(), false
 	k.l.Stop(func(err error) {
 		k.must(err)
-		k.due.flushed, over = end, true
+		k.owe(func(d *debt) { d.flushed, over = end, true })
 	})
 	k.w.drain()
 	if !over {
@@ -305,12 +326,7 @@ func (k *keeper) owed(seed maphash.Seed) (debt, uint64) {
 	return d, h.Sum64()
 }
 
-// keeperOn is a broker on a disk with these files.
-func keeperOn(t failer, files []simdisk.Content) *keeper {
-	w := &world{t: t, disk: simdisk.New()}
-	if err := w.disk.Load(files); err != nil {
-		t.Fatalf("%v", err)
-	}
-	w.boot()
+// keeperOn is a broker on a new disk.
+func keeperOn(w *world) *keeper {
 	return &keeper{w: w, due: debt{lines: [][]record.Batch{nil}}}
 }

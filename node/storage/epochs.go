@@ -97,6 +97,15 @@ func (c *EpochCache) trimEnd(o kafka.Offset) bool {
 	return changed
 }
 
+// trimAbove drops the epochs after e: a record of e is the last one.
+func (c *EpochCache) trimAbove(e kafka.LeaderEpoch) {
+	n := len(c.entries)
+	for n > 0 && c.entries[n-1].Epoch > e {
+		n--
+	}
+	c.entries = c.entries[:n]
+}
+
 // trimStart makes the history begin at o: the epoch of o now starts there, the
 // ones before go.
 func (c *EpochCache) trimStart(o kafka.Offset) bool {

@@ -50,12 +50,17 @@ func (l *Log) flushCut() {
 	l.begin(&flushOp{cut: true, base: l.active().base})
 }
 
-// begin asks for every fsync that is due.
+// begin asks for every fsync that is due, of indexes that are up to date. If one of
+// them cannot be written, the log has failed.
 func (l *Log) begin(op *flushOp) {
 	l.ops = append(l.ops, op)
 	synced := func(err error) { l.synced(op, err) }
 	op.waiting = 1 // until all are asked for
 	for _, s := range l.segments[l.firstUnsynced():] {
+		if err := s.saveIndexes(); err != nil {
+			_ = l.failing("flush", err)
+			return
+		}
 		if s.dirty {
 			s.dirty = false
 			op.waiting++

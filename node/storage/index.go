@@ -5,21 +5,29 @@ import (
 
 	"tidemark/disk"
 	"tidemark/model/kafka"
+	"tidemark/model/record"
 )
 
 // offsetEntrySize is the size in bytes of an entry of a .index file: relative
 // offset int32, position int32.
 const offsetEntrySize = 8
 
-// indexFile is what both kinds of index share: fixed-size entries, held in
-// memory and written through to the file. Kafka maps the file into memory,
-// preallocated and trimmed when the segment ends; the bytes are the same.
+// heldEntries is how many entries of an offset index wait in memory before they
+// are written. Kafka maps its indexes into memory, so an entry costs it no system
+// call; with one for each entry, an append of 1 KiB would take a tenth longer.
+const heldEntries = 16
+
+// indexFile is what the kinds of index share: fixed-size entries, all of them in
+// memory, the last ones perhaps there alone. They reach the file before it is
+// synced, and when the segment ends: no recovery point rises above an entry that
+// the file has not. Kafka's file is mapped into memory, preallocated, and trimmed
+// when the segment ends; the bytes are the same.
 type indexFile struct {
 	file  disk.File
 	entry int    // bytes
 	data  []byte // all entries
-	dirty bool   // written since the last fsync was asked for
-	held  bool   // the file gets its entries later, all at once
+	saved int    // bytes of them that the file has
+	dirty bool   // changed since the last fsync was asked for
 }
 
 func (x *indexFile) count() int { return len(x.data) / x.entry }
@@ -28,25 +36,20 @@ func (x *indexFile) count() int { return len(x.data) / x.entry }
 // whole entries.
 func (x *indexFile) load() (whole bool, err error) {
 	x.data, err = readAll(x.file)
+	x.saved = len(x.data)
 	return err == nil && len(x.data)%x.entry == 0, err
 }
 
-// write adds to the file the entries that were appended to data from byte at.
-func (x *indexFile) write(at int) error {
-	x.dirty = true
-	if x.held {
+// save writes the entries that the file has not.
+func (x *indexFile) save() error {
+	if x.saved == len(x.data) {
 		return nil
 	}
-	_, err := x.file.WriteAt(x.data[at:], int64(at))
-	return err
-}
-
-// unhold writes the entries that were held back: all of an index that was made anew.
-func (x *indexFile) unhold() error {
-	if x.held = false; len(x.data) == 0 {
-		return nil
+	if _, err := x.file.WriteAt(x.data[x.saved:], int64(x.saved)); err != nil {
+		return err
 	}
-	return x.write(0)
+	x.saved = len(x.data)
+	return nil
 }
 
 // cut keeps the first n entries.
@@ -55,14 +58,17 @@ func (x *indexFile) cut(n int) error {
 		return nil
 	}
 	x.data = x.data[:n*x.entry]
-	x.dirty = true
-	return x.file.Truncate(int64(len(x.data)))
+	if len(x.data) >= x.saved {
+		return nil
+	}
+	x.saved, x.dirty = len(x.data), true
+	return x.file.Truncate(int64(x.saved))
 }
 
 // reset drops every entry, and what the file holds besides.
 func (x *indexFile) reset() error {
 	x.data = x.data[:0]
-	x.dirty = true
+	x.saved, x.dirty = 0, true
 	return x.file.Truncate(0)
 }
 
@@ -71,6 +77,12 @@ type offsetIndex struct {
 	indexFile
 	base kafka.Offset
 }
+
+// count is that of indexFile, for each append: it divides by a constant.
+func (x *offsetIndex) count() int { return len(x.data) / offsetEntrySize }
+
+// due tells that entries have waited for long enough.
+func (x *offsetIndex) due() bool { return len(x.data)-x.saved >= heldEntries*offsetEntrySize }
 
 func (x *offsetIndex) at(i int) (last kafka.Offset, pos int64) {
 	e := x.data[i*offsetEntrySize:]
@@ -102,6 +114,31 @@ func (x *offsetIndex) lookup(o kafka.Offset) int64 {
 	return pos
 }
 
+// around is lookup with the number of bytes from there in which the header of the
+// batch that holds o should be, as batches between two entries are about equal: the
+// page cache is read no farther than needed. Where entries lie so far apart that
+// batches must be large, that is the first header alone, and where o has an entry.
+func (x *offsetIndex) around(o kafka.Offset) (pos int64, near int) {
+	n := x.after(o)
+	last := x.base - 1
+	if n > 0 {
+		last, pos = x.at(n - 1)
+	}
+	if n > 0 && last == o {
+		return pos, record.Overhead
+	}
+	if n == x.count() {
+		return pos, walkChunk
+	}
+	next, end := x.at(n)
+	span := end - pos
+	if span > 2*walkChunk {
+		return pos, record.Overhead
+	}
+	reach := span*int64(o-last)/int64(next-last) + span/4
+	return pos, int(min(reach, span)) + record.Overhead
+}
+
 // offsetFrom is the offset of the first entry at position pos or behind it.
 func (x *offsetIndex) offsetFrom(pos int64) (last kafka.Offset, ok bool) {
 	low, high := 0, x.count()
@@ -130,11 +167,10 @@ func (x *offsetIndex) tail() int64 {
 }
 
 // add notes that the batch at pos ends with offset last.
-func (x *offsetIndex) add(last kafka.Offset, pos int64) error {
-	at := len(x.data)
+func (x *offsetIndex) add(last kafka.Offset, pos int64) {
+	x.dirty = true
 	x.data = binary.BigEndian.AppendUint32(x.data, uint32(last-x.base))
 	x.data = binary.BigEndian.AppendUint32(x.data, uint32(pos))
-	return x.write(at)
 }
 
 // truncateTo drops the entries for offset o and above.

@@ -348,9 +348,8 @@ func (x *modelTest) checkTimestamp(t *rapid.T) {
 }
 
 func TestLogBehavesAsAListOfBatches(t *testing.T) {
-	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		x := &modelTest{w: anyWorld(t, root), sent: map[kafka.ProducerID][]record.Batch{}}
+		x := &modelTest{w: newWorld(t), sent: map[kafka.ProducerID][]record.Batch{}}
 		x.l, _ = x.w.open(false, 0, 0)
 		t.Repeat(map[string]func(*rapid.T){
 			"": x.Check, "leader append": x.AppendAsLeader, "follower append": x.AppendAsFollower, "epoch": x.AssignEpoch,

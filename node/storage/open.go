@@ -255,7 +255,7 @@ func (x *indexFile) openFile(fs disk.FS, path string) (condition, error) {
 		return corrupt, fmt.Errorf("read %s: %w", path, err)
 	}
 	if !whole {
-		x.data = x.data[:0]
+		x.data, x.saved = x.data[:0], 0
 		return corrupt, nil
 	}
 	return sound, nil

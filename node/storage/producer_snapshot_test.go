@@ -79,7 +79,7 @@ func TestASnapshotThatIsNotWholeIsRefused(t *testing.T) {
 // last of the second: 5 batches fit into a segment.
 func grown(t *testing.T) (*world, *Log) {
 	t.Helper()
-	w, l := newLog(t)
+	w, l := newFrailLog(t)
 	for i := range 10 {
 		produce(t, l, produced(7, 0, kafka.Sequence(i), 1), kafka.None)
 	}

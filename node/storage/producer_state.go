@@ -134,20 +134,13 @@ type producers struct {
 	txns       transactions
 }
 
-// find looks for the batch in the log that b is a retry of.
-func (p *producers) find(b record.Batch) (producerBatch, bool) {
-	if s := p.states[b.ProducerID()]; s != nil {
-		return s.find(b)
+// known is what the log knows of the producer of b, nil for nothing.
+func (p *producers) known(b record.Batch) *producerState {
+	id := b.ProducerID()
+	if id == kafka.NoProducerID {
+		return nil
 	}
-	return producerBatch{}, false
-}
-
-// check tells whether a client's batch that is no duplicate may be appended.
-func (p *producers) check(b record.Batch) kafka.ErrorCode {
-	if s := p.states[b.ProducerID()]; s != nil {
-		return s.check(b)
-	}
-	return kafka.None
+	return p.states[id]
 }
 
 // note takes an appended batch into account, of which the header is enough unless

@@ -137,7 +137,7 @@ func (l *Log) ReadBatches(from kafka.Offset, maxBytes int) ([]byte, error) {
 // most look-ups end here: it is what Kafka's LogOffsetMetadata is for.
 type recentPlaces struct {
 	entries [8]recentPlace
-	next    int
+	next    uint
 }
 
 type recentPlace struct {
@@ -147,8 +147,9 @@ type recentPlace struct {
 }
 
 func (r *recentPlaces) add(o kafka.Offset, s *segment, p place) {
-	r.entries[r.next] = recentPlace{o, s, p}
-	r.next = (r.next + 1) % len(r.entries)
+	e := &r.entries[r.next%uint(len(r.entries))]
+	e.offset, e.segment, e.place = o, s, p
+	r.next++
 }
 
 func (r *recentPlaces) get(o kafka.Offset) (*segment, place, bool) {

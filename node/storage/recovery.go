@@ -104,9 +104,7 @@ func (r *recoverer) rebuild(s *segment) (damage, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.note(b, len(b), interval); err != nil {
-			return nil, err
-		}
+		s.note(b, len(b), interval)
 		r.noteEpoch(b)
 		if err := r.noteBatch(s, b); err != nil {
 			return nil, err
@@ -121,7 +119,7 @@ func (r *recoverer) rebuild(s *segment) (damage, err error) {
 	if !reindex {
 		return damage, nil
 	}
-	return damage, errors.Join(s.seal(), s.index.unhold(), s.times.unhold())
+	return damage, s.seal()
 }
 
 // judge tells what is wrong with the next batch of segment s. Besides torn and
@@ -154,6 +152,9 @@ func (r *recoverer) noteEpoch(b record.Batch) {
 		return
 	}
 	r.epochs.trimEnd(b.BaseOffset())
+	if e >= 0 {
+		r.epochs.trimAbove(e) // the records of later ones, in a gap before this batch, are lost
+	}
 	if e > r.LastEpoch() {
 		r.epochs.assign(e, b.BaseOffset())
 	}
@@ -213,6 +214,5 @@ func (s *segment) empty(reindex bool) error {
 	if !reindex {
 		return s.txns.reset() // which the walk fills by what batches say
 	}
-	s.index.held, s.times.held = true, true
 	return errors.Join(s.index.reset(), s.times.reset(), s.txns.reset())
 }

@@ -56,7 +56,6 @@ func write(b []byte, at int64) func(disk.File) error {
 	}
 }
 
-// shorten cuts n bytes off a file.
 func replaceBy(content []byte) func(disk.File) error {
 	return func(f disk.File) error {
 		_, err := f.WriteAt(content, 0)
@@ -64,6 +63,7 @@ func replaceBy(content []byte) func(disk.File) error {
 	}
 }
 
+// shorten cuts n bytes off a file.
 func shorten(n int64) func(disk.File) error {
 	return func(f disk.File) error {
 		size, err := f.Size()
@@ -129,6 +129,22 @@ func TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint(t *testing.T) {
 		if l, _ := w.open(false, point, 0); l.LogEnd() != end {
 			t.Errorf("recovery point %d: log end %d, want %d", point, l.LogEnd(), end)
 		}
+	}
+}
+
+// A start may cut below the recovery point, where a disk did not keep its word. The
+// old tail may come back until the cut is durable, so the segment is to be walked again
+// until then.
+func TestTheCutOfARecoveryIsDurableBeforeARecoveryPointVouchesForIt(t *testing.T) {
+	w := fill(t)
+	w.edit(thirdSegment+logSuffix, write([]byte{0xff}, -40)) // in the last batch
+	l, rec := w.open(false, 15, 0)
+	if rec.CutAt != 14 || l.RecoveryPoint() != 10 {
+		t.Fatalf("cut at %d, recovery point %d, and the segment that was cut begins at 10", rec.CutAt, l.RecoveryPoint())
+	}
+	w.drain()
+	if l.RecoveryPoint() != 14 {
+		t.Fatalf("recovery point %d once the cut is durable", l.RecoveryPoint())
 	}
 }
 

@@ -83,32 +83,60 @@ func createSegment(fs disk.FS, dir string, base kafka.Offset, now kafka.Timestam
 	return s, nil
 }
 
-// append writes batches, whose offsets are final, at the segment's end.
+// append writes batches, whose offsets are final, at the segment's end, and accounts
+// for them.
 func (s *segment) append(batches []byte, interval int32) error {
+	if err := s.write(batches); err != nil {
+		return err
+	}
+	for len(batches) > 0 {
+		b, rest := nextOwn(batches)
+		s.note(b, len(b), interval)
+		batches = rest
+	}
+	return s.saveHeld()
+}
+
+// write writes batches at the segment's end; note must follow for each.
+func (s *segment) write(batches []byte) error {
 	if int64(len(batches)) > math.MaxInt32-s.size {
 		panic("storage: segment of base offset " + strconv.FormatInt(int64(s.base), 10) + " grows beyond 2 GiB")
 	}
 	s.dirty = true
-	if _, err := s.log.WriteAt(batches, s.size); err != nil {
+	_, err := s.log.WriteAt(batches, s.size)
+	return err
+}
+
+// nextOwn cuts the first batch off bytes that are batches by all that was checked.
+func nextOwn(batches []byte) (b record.Batch, rest []byte) {
+	b, rest, err := record.Next(batches)
+	if err != nil {
+		panic("storage: append of bytes that are no batch: " + err.Error())
+	}
+	return b, rest
+}
+
+// saveHeld saves the indexes if entries have waited for long enough.
+func (s *segment) saveHeld() error {
+	if !s.index.due() {
+		return nil
+	}
+	return s.saveIndexes()
+}
+
+// saveIndexes brings the index files up to date, that of times first: it must know
+// the largest timestamp of all before the last entry of the other.
+func (s *segment) saveIndexes() error {
+	if err := s.times.save(); err != nil {
 		return err
 	}
-	for len(batches) > 0 {
-		b, rest, err := record.Next(batches)
-		if err != nil {
-			panic("storage: append of bytes that are no batch: " + err.Error())
-		}
-		if err := s.note(b, len(b), interval); err != nil {
-			return err
-		}
-		batches = rest
-	}
-	return nil
+	return s.index.save()
 }
 
 // note accounts for a batch of the given size at the segment's end, of which
 // only the header is looked at. The index entry comes before the batch is
 // counted, so the first batch of a segment never gets one.
-func (s *segment) note(header record.Batch, size int, interval int32) error {
+func (s *segment) note(header record.Batch, size int, interval int32) {
 	if s.size == 0 {
 		s.first = header.MaxTimestamp()
 	}
@@ -116,17 +144,12 @@ func (s *segment) note(header record.Batch, size int, interval int32) error {
 		s.largest = timePoint{t, header.LastOffset()}
 	}
 	if s.sinceEntry > int64(interval) {
-		if err := s.index.add(header.LastOffset(), s.size); err != nil {
-			return err
-		}
-		if err := s.times.add(s.largest); err != nil {
-			return err
-		}
+		s.index.add(header.LastOffset(), s.size)
+		s.times.add(s.largest)
 		s.sinceEntry = 0
 	}
 	s.size += int64(size)
 	s.sinceEntry += int64(size)
-	return nil
 }
 
 // place is where the first batch that ends at or after some offset lies.
@@ -139,7 +162,8 @@ type place struct {
 // find looks for the first batch whose last offset is at or after o; false if
 // the segment ends before.
 func (s *segment) find(w *walker, o kafka.Offset) (p place, ok bool, err error) {
-	for w.reset(s.log, s.index.lookup(o), s.size); ; w.skip(p.size) {
+	pos, near := s.index.around(o)
+	for w.seek(s.log, pos, s.size, near); ; w.skip(p.size) {
 		header, size, err := w.head()
 		if err == io.EOF {
 			return place{pos: s.size}, false, nil
@@ -218,8 +242,11 @@ func (s *segment) readFirst(w *walker) error {
 }
 
 // seal adds the last entry to the time index, when the segment is rolled,
-// recovered or closed.
-func (s *segment) seal() error { return s.times.add(s.largest) }
+// recovered or closed, and writes what the index files have not.
+func (s *segment) seal() error {
+	s.times.add(s.largest)
+	return s.saveIndexes()
+}
 
 // unsynced tells that a file was written since its last fsync was asked for.
 func (s *segment) unsynced() bool {

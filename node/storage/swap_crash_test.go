@@ -14,8 +14,9 @@ import (
 // mess is a compacted log of several segments, all of them committed and flushed,
 // which the cleaner makes three of; the last segment of the second group has
 // nothing that stays.
-func mess(t failer) (*world, *Log, *janitor) {
-	w, l, j := keyed(t, "")
+func mess(w *world) (*Log, *janitor) {
+	t := w.t
+	l, j := w.keyed("")
 	for _, seg := range [][]string{
 		{"a=1 b=1", "c=1 d=1"}, {"a=2 e=1", "b=2"}, // group 1
 		{"f=1 g=1", "c=2"}, {"a=3 e=2", "b=3"}, {"h=1", "h=2"}, // group 2
@@ -32,7 +33,7 @@ func mess(t failer) (*world, *Log, *janitor) {
 	store(t, l, "live=0")
 	j.commit(l)
 	l.cfg.SegmentBytes = 420
-	return w, l, j
+	return l, j
 }
 
 // bySegment divides what a log holds among ranges that begin at the bases.
@@ -52,7 +53,7 @@ func bySegment(t failer, l *Log, bases []kafka.Offset) []string {
 // messy tells what the parts of the log hold before and after a pass, and which
 // parts are swapped together.
 func messy(t *testing.T) (bases []kafka.Offset, before, after []string, groups []int) {
-	_, l, j := mess(t)
+	l, j := mess(newWorld(t))
 	for _, s := range l.segments {
 		bases = append(bases, s.base)
 	}
@@ -122,12 +123,17 @@ func TestAfterACrashInACleaningEachGroupIsOldOrNew(t *testing.T) {
 		t.Fatalf("groups are %v, after the pass %q", groups, after)
 	}
 	for n, more := 1, true; more; n++ {
+		if skipped(n) {
+			continue
+		}
 		for _, d := range deaths(2) {
-			w, l, j := mess(t)
+			w := crashOn(t, d.on, n, d.name)
+			l, j := mess(w)
 			s := &sweep{w: w, l: l, j: j, flushed: l.RecoveryPoint()}
 			point := kafka.Offset(0) // the checkpoint is old, until the cleaner asks for a newer one
 			w.steps, w.crashAt = 0, n
 			more = w.until(s.run)
+			w.unnamed(!more)
 			if p, ok := j.points[l]; ok {
 				point = p
 			}
@@ -141,6 +147,7 @@ func TestAfterACrashInACleaningEachGroupIsOldOrNew(t *testing.T) {
 			if got := files(t, w); strings.Contains(got, "swap") || strings.Contains(got, "cleaned") {
 				t.Fatalf("%s: files are left: %s", when, got)
 			}
+			w.end()
 		}
 	}
 }
@@ -148,16 +155,22 @@ func TestAfterACrashInACleaningEachGroupIsOldOrNew(t *testing.T) {
 func TestTheStartAfterACrashInACleaningMayCrashAsWell(t *testing.T) {
 	bases, before, after, groups := messy(t)
 	for n, crashed := 1, true; crashed; n++ {
+		if skipped(n) {
+			continue
+		}
 		first := []death{deaths(1)[0], deaths(1)[3]}[n%2]
 		for m, more := 1+n%9, true; more; m += 9 {
 			second := deaths(9)[(n+m/9)%12]
-			w, l, j := mess(t)
+			w := crashOn(t, newFrailWorld, n, fmt.Sprint(first.name, m, second.name))
+			l, j := mess(w)
 			s := &sweep{w: w, l: l, j: j, flushed: l.RecoveryPoint()}
 			point := l.RecoveryPoint()
 			w.steps, w.crashAt = 0, n
 			crashed = w.until(s.run)
+			w.unnamed(!crashed)
 			first.end(w)
 			if !strings.Contains(files(t, w), swapSuffix) {
+				w.end()
 				break // a start like any other
 			}
 			w.crashAt = w.steps + m
@@ -168,6 +181,7 @@ func TestTheStartAfterACrashInACleaningMayCrashAsWell(t *testing.T) {
 			second.end(w)
 			l = w.openAs(compacted(), Opening{RecoveryPoint: point})
 			s.judge(t, fmt.Sprintf("crash before operation %d, %s, and %d of the next life, %s", n, first.name, m, second.name), l, bases, before, after, groups)
+			w.end()
 		}
 	}
 }

@@ -117,11 +117,16 @@ func TestTruncationAndDeletionEndAPassAtAnyStep(t *testing.T) {
 	bases, before, after, _ := messy(t)
 	for name, interrupt := range interrupted {
 		for steps, more := 0, true; more; steps++ {
-			w, l, j := mess(t)
+			if skipped(steps) {
+				continue
+			}
+			w := crashOn(t, newWorld, steps, name)
+			l, j := mess(w)
 			for range steps {
 				j.tick()
 			}
 			more = len(j.cleaned) == 0
+			w.unnamed(!more)
 			when := fmt.Sprintf("%s after %d steps", name, steps)
 			interrupt(t, w, l)
 			for i, got := range bySegment(t, l, bases) {
@@ -146,18 +151,24 @@ func TestTruncationAndDeletionEndAPassAtAnyStep(t *testing.T) {
 				t.Fatalf("%s: files are left: %s", when, got)
 			}
 			audit(t, l)
+			w.end()
 		}
 	}
 }
 
 func TestACleanStopEndsAPassAndLeavesNothingOfIt(t *testing.T) {
 	for steps, more := 0, true; more; steps++ {
-		w, l, j := mess(t)
+		if skipped(steps) {
+			continue
+		}
+		w := crashOn(t, newFrailWorld, steps, "")
+		l, j := mess(w)
 		want := table(content(t, l))
 		for range steps {
 			j.tick()
 		}
 		more = len(j.cleaned) == 0
+		w.unnamed(!more)
 		stopped := false
 		l.Stop(func(err error) { stopped = err == nil })
 		w.drain()
@@ -173,11 +184,13 @@ func TestACleanStopEndsAPassAndLeavesNothingOfIt(t *testing.T) {
 			t.Fatalf("stopped after %d steps: the log says %v, want %v", steps, got, want)
 		}
 		audit(t, l)
+		w.end()
 	}
 }
 
 func TestADeletedTopicsPassEnds(t *testing.T) {
-	w, l, j := mess(t)
+	w := newWorld(t)
+	l, j := mess(w)
 	for l.cleaning == nil || l.cleaning.made == nil {
 		j.tick()
 	}
@@ -195,7 +208,8 @@ func TestADeletedTopicsPassEnds(t *testing.T) {
 }
 
 func TestALogThatIsNotCompactedAnyMoreIsLeftAtOnce(t *testing.T) {
-	w, l, j := mess(t)
+	w := newWorld(t)
+	l, j := mess(w)
 	for l.cleaning == nil || l.cleaning.made == nil {
 		j.tick()
 	}
@@ -210,7 +224,8 @@ func TestALogThatIsNotCompactedAnyMoreIsLeftAtOnce(t *testing.T) {
 }
 
 func TestADiskErrorInAPassMakesTheLogFail(t *testing.T) {
-	w, l, j := mess(t)
+	w := newWorld(t)
+	l, j := mess(w)
 	for l.swap == nil {
 		j.tick()
 	}

@@ -26,6 +26,9 @@ type timeIndex struct {
 	base kafka.Offset
 }
 
+// count is that of indexFile, for each append: it divides by a constant.
+func (x *timeIndex) count() int { return len(x.data) / timeEntrySize }
+
 func (x *timeIndex) at(i int) timePoint {
 	e := x.data[i*timeEntrySize:]
 	return timePoint{kafka.Timestamp(binary.BigEndian.Uint64(e)), x.base + kafka.Offset(binary.BigEndian.Uint32(e[8:]))}
@@ -56,14 +59,13 @@ func (x *timeIndex) lookup(t kafka.Timestamp) timePoint {
 }
 
 // add notes the largest timestamp so far, if it is larger than the last noted.
-func (x *timeIndex) add(p timePoint) error {
+func (x *timeIndex) add(p timePoint) {
 	if p.timestamp <= x.last().timestamp {
-		return nil
+		return
 	}
-	at := len(x.data)
+	x.dirty = true
 	x.data = binary.BigEndian.AppendUint64(x.data, uint64(p.timestamp))
 	x.data = binary.BigEndian.AppendUint32(x.data, uint32(p.offset-x.base))
-	return x.write(at)
 }
 
 // truncateTo drops the entries for offset o and above.

@@ -222,9 +222,8 @@ func inAborted(list []AbortedTransaction, b record.Batch) bool {
 }
 
 func TestTransactionsAreThoseOfTheBatches(t *testing.T) {
-	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		x := &txnTest{w: anyWorld(t, root)}
+		x := &txnTest{w: newWorld(t)}
 		x.l, _ = x.w.open(false, 0, 0)
 		t.Repeat(map[string]func(*rapid.T){
 			"": x.Check, "transactional": x.Transactional, "plain": x.Plain, "marker": x.Marker, "commit": x.Commit,

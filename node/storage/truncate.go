@@ -36,7 +36,9 @@ func (l *Log) TruncateTo(o kafka.Offset) error {
 		return l.failing("truncate", err)
 	}
 	l.SetHighWatermark(l.highWatermark) // after the transactions were read again (KAFKA-12153)
-	l.flushCut()
+	if l.flushCut(); l.failed != nil {
+		return l.offline()
+	}
 	l.trimEpochs(l.end)
 	return nil
 }

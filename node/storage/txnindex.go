@@ -49,7 +49,7 @@ func (x *txnIndex) at(i int) AbortedTransaction {
 }
 
 // append adds an entry to the index, whose file it makes at path if there is
-// none yet.
+// none yet, and writes it at once, as Kafka does.
 func (x *txnIndex) append(fs disk.FS, path string, a AbortedTransaction) error {
 	if x.file == nil {
 		file, err := fs.Create(path)
@@ -58,9 +58,9 @@ func (x *txnIndex) append(fs disk.FS, path string, a AbortedTransaction) error {
 		}
 		x.file = file
 	}
-	at := len(x.data)
+	x.dirty = true
 	x.data = appendTxnEntry(x.data, a)
-	return x.write(at)
+	return x.save()
 }
 
 func appendTxnEntry(b []byte, a AbortedTransaction) []byte {

@@ -46,6 +46,13 @@ func (l *Log) validate(b record.Batch, now kafka.Timestamp) (v validated, code k
 	}
 	v.largest = record.NoTimestamp
 	v.rebuild = b.Compression() != l.cfg.codecFor(b)
+	if e, ok := b.Extent(); ok && l.allValid(e, now) {
+		v.largest = max(e.Latest, record.NoTimestamp)
+		if l.cfg.TimestampType == record.LogAppendTime {
+			v.largest = now
+		}
+		return v, kafka.None
+	}
 	it := &l.records
 	index := int32(0)
 	for it.ResetWith(l.inflater, b); it.Next(); index++ {
@@ -62,15 +69,28 @@ func (l *Log) validate(b record.Batch, now kafka.Timestamp) (v validated, code k
 			v.rebuild = true
 		}
 	}
-	switch {
-	case errors.Is(it.Err(), record.ErrCompressed):
-		return validated{}, kafka.UnsupportedCompressionType
-	case it.Err() != nil:
+	if err := it.Err(); err != nil {
+		if errors.Is(err, record.ErrCompressed) {
+			return validated{}, kafka.UnsupportedCompressionType
+		}
 		return validated{}, kafka.InvalidRecord
-	case l.cfg.TimestampType == record.LogAppendTime:
+	}
+	if l.cfg.TimestampType == record.LogAppendTime {
 		v.largest = now
 	}
 	return v, code
+}
+
+// allValid tells that validateRecord has no fault to find in a batch of uncompressed
+// records with a producer's timestamps.
+func (l *Log) allValid(e record.Extent, now kafka.Timestamp) bool {
+	switch {
+	case l.cfg.Compacted && e.Keyless:
+		return false
+	case l.cfg.TimestampType == record.LogAppendTime:
+		return true
+	}
+	return e.Earliest >= record.NoTimestamp && int64(now-e.Earliest) <= l.cfg.TimestampBeforeMaxMs && int64(now-e.Latest) >= -l.cfg.TimestampAfterMaxMs
 }
 
 // rebuilt is b, which validate has walked, with offset deltas from 0 on and under

@@ -8,9 +8,9 @@ import (
 	"tidemark/model/record"
 )
 
-// How many bytes a walker reads at a time. A look-up begins at an index entry, and
-// what it looks for begins within the default index interval from there: it reads
-// once. A scan reads as much as the processor's caches keep until it is checked.
+// How many bytes a walker reads at a time: those in which the default index interval
+// and a header fit, or as much as the processor's caches keep until a scan has
+// checked it. A look-up has an idea of how far it has to go.
 const (
 	walkChunk = 4096 + record.Overhead
 	scanChunk = 256 << 10
@@ -31,6 +31,12 @@ type walker struct {
 // reset makes the walker start at pos; it ends at end.
 func (w *walker) reset(file disk.File, pos, end int64) {
 	*w = walker{file: file, pos: pos, end: end, buf: w.buf[:0], chunk: walkChunk}
+}
+
+// seek is reset for a look-up that expects what it looks for within near bytes.
+func (w *walker) seek(file disk.File, pos, end int64, near int) {
+	w.reset(file, pos, end)
+	w.chunk = near
 }
 
 // scan is reset for a walk over everything; release then gives its memory back.
@@ -58,18 +64,15 @@ func (w *walker) head() (header record.Batch, size int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(b) >= record.LogOverhead {
-		if size, err = record.Size(b); err != nil {
-			return nil, 0, err
-		}
-	}
-	if _, _, err = record.Next(b); err != nil && !errors.Is(err, record.ErrTruncated) {
+	header = record.Batch(b)
+	if len(b) < record.Overhead || header.Magic() != record.Magic || header.Length() < record.Overhead-record.LogOverhead {
+		_, _, err = record.Next(b) // knows what is wrong
 		return nil, 0, err
 	}
-	if size == 0 || left < int64(size) {
+	if size = record.LogOverhead + int(header.Length()); left < int64(size) {
 		return nil, 0, record.ErrTruncated
 	}
-	return record.Batch(b), size, nil
+	return header, size, nil
 }
 
 // batch returns the next batch as a whole; head said its size.
@@ -112,7 +115,7 @@ func (w *walker) window(n int) ([]byte, error) {
 func (w *walker) load(n int) error {
 	want := int(min(int64(max(n, w.chunk)), w.end-w.pos))
 	if cap(w.buf) < want {
-		w.buf = make([]byte, want)
+		w.buf = make([]byte, max(want, walkChunk))
 	}
 	w.buf, w.at = w.buf[:want], w.pos
 	got, err := w.file.ReadAt(w.buf, w.pos)

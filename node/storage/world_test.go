@@ -3,7 +3,6 @@ package storage
 import (
 	"fmt"
 	"math/rand/v2"
-	"testing"
 	"time"
 
 	"tidemark/disk"
@@ -17,8 +16,10 @@ import (
 // cost moves, the completions to come, and a crash before the n-th operation.
 type world struct {
 	t       failer
-	disk    *simdisk.Disk
-	real    *realDisk // in place of disk; nil: none
+	disk    *simdisk.Disk // nil: real files that can neither fail nor lose power
+	real    *realDisk     // in place of disk, or below it; nil: all is in memory
+	leaves  string        // names what is left on the disk; empty: nobody asks
+	over    bool
 	fs      disk.FS
 	syncs   *node.Syncs
 	now     int64
@@ -36,6 +37,8 @@ type world struct {
 type failer interface {
 	Helper()
 	Fatalf(string, ...any)
+	Name() string
+	Cleanup(func())
 }
 
 type due struct {
@@ -79,17 +82,11 @@ func (w *world) advance(d time.Duration) {
 // crash is the panic that ends a life.
 type crash struct{}
 
-func newWorld(t failer) *world {
-	w := &world{t: t, disk: simdisk.New()}
-	w.boot()
-	return w
-}
-
 // boot begins a life.
 func (w *world) boot() {
 	w.syncs, w.dues, w.steps = node.NewSyncs(), nil, 0
 	w.timers, w.waits, w.failed = node.NewTimers(timerEnv{w: w}), nil, nil
-	if w.real != nil {
+	if w.disk == nil {
 		w.fs = w.real.view(w)
 		return
 	}
@@ -124,7 +121,7 @@ func (w *world) complete(i int) {
 	w.dues = append(w.dues[:i:i], w.dues[i+1:]...)
 	w.now = max(w.now, d.at)
 	var o simdisk.Outcome
-	if w.real != nil {
+	if w.disk == nil {
 		o.Err = w.real.wait(d.token)
 	} else {
 		o = w.disk.Finish(d.sync, w.now)
@@ -159,7 +156,7 @@ func (w *world) until(life func()) (crashed bool) {
 // kill ends a life, the page cache stays. What the device was asked to sync, it
 // syncs or not.
 func (w *world) kill() {
-	if w.real != nil {
+	if w.disk == nil {
 		w.real.kill(w.t)
 	} else {
 		w.disk.Kill()
@@ -170,6 +167,10 @@ func (w *world) kill() {
 
 // power ends a life with a power loss.
 func (w *world) power(loss simdisk.Loss, seed uint64) {
+	w.t.Helper()
+	if w.disk == nil {
+		w.t.Fatalf("this disk cannot lose power: ask for newFrailWorld")
+	}
 	w.disk.PowerLoss(loss, rand.New(rand.NewPCG(seed, 1)).Uint64N)
 	w.crashAt = 0
 	w.boot()
@@ -200,8 +201,17 @@ func (w *world) open(clean bool, recoveryPoint, logStart kafka.Offset) (*Log, Re
 }
 
 // newLog is an empty log on a new disk.
-func newLog(t *testing.T) (*world, *Log) {
+func newLog(t failer) (*world, *Log) {
+	t.Helper()
 	w := newWorld(t)
+	l, _ := w.open(false, 0, 0)
+	return w, l
+}
+
+// newFrailLog is newLog on a disk that can lose power and be broken.
+func newFrailLog(t failer) (*world, *Log) {
+	t.Helper()
+	w := newFrailWorld(t)
 	l, _ := w.open(false, 0, 0)
 	return w, l
 }

@@ -100,6 +100,119 @@ func rulesOf(notes []checker.Note) []string {
 	return rules
 }
 
+// Each anomaly that jepsen.tests.kafka can report, in a history of its own: our rule
+// of that name speaks, or a note where Kafka never promised otherwise. What Elle
+// calls -process and -realtime are the same circles with an edge of time in them.
+func TestEveryAnomalyOfJepsenHasARuleThatFindsIt(t *testing.T) {
+	named := map[string][]string{} // rules by Jepsen's name
+	for _, p := range checker.Promises() {
+		for name := range strings.SplitSeq(p.Jepsen, ", ") {
+			named[name] = append(named[name], p.Rule)
+		}
+	}
+	for _, c := range []struct{ name, history string }{
+		{"duplicate", "0 send 0=1@0 | 1 poll 0:0=1,1=1"},
+		{"inconsistent-offsets", "0 send 0=1@0 | 1 send 0=2@0"},
+		{"lost-write", "0 send 0=1@0 | 0 send 0=2@1 | 0 send 0=3@2 | 1 poll 0:0=1,2=3"},
+		{"unseen", "0 send 0=1@0 | 0 send 0=2@1 | 1 poll 0:0=1"},
+		{"poll-skip", "0 send 0=1@0 | 0 send 0=2@1 | 0 send 0=3@2 | 2 poll 0:0=1,1=2,2=3 | 1 assign 0 | 1 poll 0:0=1 | 1 poll 0:2=3"},
+		{"nonmonotonic-poll", "0 send 0=1@0 | 0 send 0=2@1 | 1 assign 0 | 1 poll 0:0=1,1=2 | 1 poll 0:1=2"},
+		{"nonmonotonic-send", "0 send 0=1@1 | 0 send 0=2@0 | 1 poll 0:0=2,1=1"},
+		{"int-poll-skip", "0 send 0=1@0 | 0 send 0=2@1 | 0 send 0=3@2 | 2 poll 0:0=1,1=2,2=3 | 1 txn poll 0:0=1 poll 0:2=3"},
+		{"int-nonmonotonic-poll", "0 send 0=1@0 | 0 send 0=2@1 | 1 txn poll 0:0=1,1=2 poll 0:0=1"},
+		{"int-nonmonotonic-send", "0 txn send 0=1@1 send 0=2@0 | 1 poll 0:0=2,1=1"},
+		{"int-send-skip", "0+ txn send 0=1@0 send 0=3@2 | 1 send 0=2@1 | 0- | 2 poll 0:0=1,1=2,2=3"},
+		{"precommitted-read", "0 txn send 0=1@0 poll 0:0=1"},
+		{"G1a", "0 send 0=1! | 1 poll 0:0=1"},
+		{"G0", "0+ txn send 0=1@0 send 1=2@1 | 1+ txn send 0=3@1 send 1=4@0 | 0- | 1- | 2 poll 0:0=1,1=3 1:0=4,1=2"},
+		{"G0-realtime", "0 send 0=1@1 | 1 send 0=2@0"},
+		{"G1c", "0+ txn send 0=1@0 poll 1:0=2 | 1+ txn send 1=2@0 poll 0:0=1 | 0- | 1-"},
+		{"G1c-realtime", "0 poll 0:0=1 | 1 send 0=1@0"},
+	} {
+		r := checker.Check(events(t, short(c.history)))
+		found := r.Broken()
+		for _, n := range r.Notes {
+			found = append(found, n.Rule)
+		}
+		for _, u := range r.Unknown {
+			rule, _, _ := strings.Cut(u, ":")
+			found = append(found, rule)
+		}
+		if !slices.ContainsFunc(named[c.name], func(rule string) bool { return slices.Contains(found, rule) }) {
+			t.Errorf("%s: want one of %v, got %v: %v %v\n%s", c.name, named[c.name], found, r.Findings, r.Unknown, short(c.history))
+		}
+	}
+}
+
+// short writes a history out: operations one after the other, PROCESS VERB and its
+// steps, KEY=VALUE@OFFSET or KEY:OFFSET=VALUE,... ; ! fails. N+ begins an operation
+// of process N and N- ends it.
+func short(text string) string {
+	var b strings.Builder
+	open := map[string]string{}
+	at := 0
+	write := func(kind, process, f, value string) {
+		fmt.Fprintf(&b, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value %s}\n", at, at*100, kind, process, f, value)
+		at++
+	}
+	for op := range strings.SplitSeq(text, " | ") {
+		w := strings.Fields(op)
+		process := strings.TrimRight(w[0], "+-")
+		if len(w) == 1 {
+			write("ok", process, "txn", open[process])
+			continue
+		}
+		f, steps := w[1], w[1:]
+		if f == "txn" {
+			steps = w[2:]
+		}
+		var asked, told []string
+		kind := "ok"
+		for i := 0; i < len(steps); i++ {
+			switch steps[i] {
+			case "assign":
+				write("invoke", process, "assign", "["+steps[i+1]+"]")
+				write("ok", process, "assign", "["+steps[i+1]+"]")
+				i++
+			case "send":
+				i++
+				key, rest, _ := strings.Cut(steps[i], "=")
+				value, offset, acked := strings.Cut(rest, "@")
+				value, failed := strings.CutSuffix(value, "!")
+				if failed {
+					kind = "fail"
+				}
+				asked = append(asked, fmt.Sprintf("[:send %s %s]", key, value))
+				if acked {
+					value = "[" + offset + " " + value + "]"
+				}
+				told = append(told, fmt.Sprintf("[:send %s %s]", key, value))
+			case "poll":
+				asked = append(asked, "[:poll]")
+				var keys []string
+				for i+1 < len(steps) && strings.Contains(steps[i+1], ":") {
+					i++
+					key, records, _ := strings.Cut(steps[i], ":")
+					var pairs []string
+					for r := range strings.SplitSeq(records, ",") {
+						pairs = append(pairs, "["+strings.ReplaceAll(r, "=", " ")+"]")
+					}
+					keys = append(keys, key+" ["+strings.Join(pairs, " ")+"]")
+				}
+				told = append(told, "[:poll {"+strings.Join(keys, ", ")+"}]")
+			}
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		write("invoke", process, f, "["+strings.Join(asked, " ")+"]")
+		if open[process] = "[" + strings.Join(told, " ") + "]"; !strings.HasSuffix(w[0], "+") {
+			write(kind, process, f, open[process])
+		}
+	}
+	return b.String()
+}
+
 func TestTransactionsCarryTheirSessionAndEndAsTheyDid(t *testing.T) {
 	got := told(events(t, file(t, "transactions.edn")))
 	want := []string{

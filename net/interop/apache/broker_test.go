@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -22,8 +23,10 @@ func TestDirectoryOfABrokerIsSoundKilledRecoveredAndStopped(t *testing.T) {
 	b.dynamic = true
 	b.format()
 	b.start()
+	watched := watch(t, dir)
 	traffic(ctx, t, b.address)
 	untilCleaned(ctx, t, b.address, dir, "table")
+	watched()
 	open := client(t, b.address, kgo.TransactionalID("never-ended"))
 	if err := open.BeginTransaction(); err != nil {
 		t.Fatal(err)
@@ -32,6 +35,7 @@ func TestDirectoryOfABrokerIsSoundKilledRecoveredAndStopped(t *testing.T) {
 	verify(t, dir)
 	b.kill()
 	verify(t, dir)
+	t.Run("ours after a kill", func(t *testing.T) { adopted(t, dir) })
 
 	b.start()
 	transactions(ctx, t, b.address, "payments", 3)
@@ -42,27 +46,35 @@ func TestDirectoryOfABrokerIsSoundKilledRecoveredAndStopped(t *testing.T) {
 		t.Errorf("the metadata log has snapshots %v, want the one of the format tool and a later one", names)
 	}
 	t.Run("dump", func(t *testing.T) { sameDump(t, dir) })
+	t.Run("ours after a stop", func(t *testing.T) { adopted(t, dir) })
 }
 
 // sameDump compares what both tools print of every file, line by line.
 func sameDump(t *testing.T, dir string) {
-	var files, metadata []string
+	var files, metadata, offsets, transactions []string
 	for _, pattern := range []string{"*.log", "*.index", "*.timeindex", "*.txnindex", "*.snapshot", "*.checkpoint"} {
 		names, err := filepath.Glob(filepath.Join(dir, "*-?", pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			if strings.Contains(name, "__cluster_metadata") {
+			switch {
+			case strings.Contains(name, "__cluster_metadata"):
 				metadata = append(metadata, name)
-			} else {
-				files = append(files, name)
+				continue
+			case strings.Contains(name, "__consumer_offsets") && pattern == "*.log":
+				offsets = append(offsets, name)
+			case strings.Contains(name, "__transaction_state") && pattern == "*.log":
+				transactions = append(transactions, name)
 			}
+			files = append(files, name)
 		}
 	}
 	for _, all := range [][]string{
 		{"--print-data-log", "--files", strings.Join(files, ",")},
 		{"--cluster-metadata-decoder", "--files", strings.Join(metadata, ",")},
+		{"--offsets-decoder", "--files", strings.Join(offsets, ",")},
+		{"--transaction-log-decoder", "--files", strings.Join(transactions, ",")},
 	} {
 		out, err := exec.Command(tidemark, append([]string{"log", "dump"}, all...)...).CombinedOutput()
 		if err != nil {
@@ -142,19 +154,76 @@ func TestABrokerStartsOnOurDirectoryAndServesTheSameRecords(t *testing.T) {
 		t.Run(how.name, func(t *testing.T) {
 			ctx := deadline(t)
 			b := newBroker(t, filepath.Join(t.TempDir(), "data"))
+			b.more = "log.cleaner.enable=false\n" // which would go on with what ours began
 			s := serve(t, b)
 			simpleTraffic(ctx, t, b.address)
+			createTopic(ctx, t, b.address, "payments", nil)
+			createTopic(ctx, t, b.address, "table", changelog)
 			topics := simpleTopics()
 			want := readAll(ctx, t, b.address, topics...)
+			committed := want
 			s.end(how.signal)
+			all, visible := enrich(t, b.dir, how.signal == syscall.SIGTERM)
+			topics, want, committed = append(topics, "payments", "table"), append(want, all...), append(slices.Clone(committed), visible...)
 			verify(t, b.dir)
 
 			b.start()
 			same(t, readAll(ctx, t, b.address, topics...), want)
+			same(t, readCommitted(ctx, t, b.address, topics...), committed)
+			hides(t, want, committed)
 			onward(ctx, t, b, topics, want)
 			b.stop()
 			verify(t, b.dir)
 		})
+	}
+}
+
+// hides tells that the comparison was of something: records of transactions that were
+// aborted, or are open, are seen by one reader alone, and there are tombstones.
+func hides(t *testing.T, all, committed []stored) {
+	t.Helper()
+	seen := map[int64]bool{}
+	for _, r := range committed {
+		seen[r.Offset] = seen[r.Offset] || r.Topic == "payments"
+	}
+	hidden, tombstones := 0, 0
+	for _, r := range all {
+		if r.Topic == "payments" && !seen[r.Offset] {
+			hidden++
+		}
+		if r.Topic == "table" && r.Value == "" {
+			tombstones++
+		}
+	}
+	t.Logf("%d records are hidden, %d are tombstones", hidden, tombstones)
+	if hidden < 100 || tombstones < 5 {
+		t.Errorf("%d records are hidden, %d are tombstones", hidden, tombstones)
+	}
+}
+
+// watch verifies and dumps a directory again and again while a broker is at work in it, until
+// the function that it returns is called.
+func watch(t *testing.T, dir string) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			what := "verify"
+			if n%4 == 3 {
+				what = "dump"
+			}
+			if out, err := exec.Command(tidemark, "log", what, dir).CombinedOutput(); err != nil {
+				t.Errorf("tidemark log %s beside the broker: %v\n%s", what, err, tail(string(out)))
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+		t.Logf("looked %d times beside the broker", n)
+	}()
+	return func() {
+		cancel()
+		<-ended
 	}
 }
 
@@ -177,7 +246,7 @@ func onward(ctx context.Context, t *testing.T, b *broker, topics []string, befor
 				last = r.Offset
 			}
 		}
-		got, err := c.ProduceSync(ctx, &kgo.Record{Topic: topic, Value: []byte("onward")}).First()
+		got, err := c.ProduceSync(ctx, &kgo.Record{Topic: topic, Key: []byte("onward"), Value: []byte("onward")}).First()
 		if err != nil || got.Offset != last+1 {
 			t.Fatalf("%s goes on at offset %d, want %d: %v", topic, got.Offset, last+1, err)
 		}

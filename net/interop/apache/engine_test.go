@@ -13,6 +13,7 @@ import (
 	"tidemark/model/rules"
 	"tidemark/node"
 	"tidemark/node/storage"
+	"tidemark/node/storage/inspect"
 )
 
 // lane is as much of a node as its logs need: a disk of real files and the ends
@@ -191,6 +192,12 @@ func workload(n *lane) (logs []*storage.Log) {
 // transactional has transactions that overlap, commit, abort and stay open.
 func transactional(n *lane) *storage.Log {
 	l := n.open("payments-0", small())
+	n.overlap(l)
+	return l
+}
+
+// overlap writes transactions that overlap, commit, abort and stay open.
+func (n *lane) overlap(l *storage.Log) {
 	a, b := &writer{id: 1, txn: true}, &writer{id: 2, txn: true}
 	plain := &writer{id: 3}
 	for i := range 60 {
@@ -211,7 +218,6 @@ func transactional(n *lane) *storage.Log {
 		}
 	}
 	n.append(l, a.batch(n.now, 0, 5, 400), 0)
-	return l
 }
 
 // truncated was cut inside a segment, at a segment's base and inside an epoch, and
@@ -252,9 +258,20 @@ func deleted(n *lane) *storage.Log {
 // compacted has keys written again and again, tombstones, and transactions, and was
 // cleaned.
 func compacted(n *lane) *storage.Log {
+	l := n.open("table-0", table64())
+	n.rewrite(l)
+	return l
+}
+
+// table64 are the settings of a compacted log of small segments.
+func table64() storage.Config {
 	cfg := small()
 	cfg.Compacted, cfg.Delete, cfg.MinCleanableRatio = true, false, 10000
-	l := n.open("table-0", cfg)
+	return cfg
+}
+
+// rewrite writes keys again and again, tombstones and transactions, and cleans.
+func (n *lane) rewrite(l *storage.Log) {
 	w, txn := &writer{id: 11}, &writer{id: 12, txn: true}
 	for i := range 100 {
 		n.append(l, w.batch(n.now, i*7, 20, 200), 0)
@@ -270,7 +287,7 @@ func compacted(n *lane) *storage.Log {
 	n.now += 2 * 86400000 // the tombstones' horizon passes
 	n.clean(l)
 	n.append(l, w.batch(n.now, 0, 20, 200), 0)
-	return l
+	n.append(l, w.batch(n.now, 20, 10, 0), 0)
 }
 
 // CleanerLogs implements storage.CleanerHost.
@@ -318,13 +335,19 @@ func (n *lane) write(name, content string) {
 	n.await("write "+name, func(done func(error)) { f.Write([]byte(content), done) })
 }
 
-// checkpoint writes the offset checkpoints of the directory.
+// checkpoint writes the files at the top of the directory.
 func (n *lane) checkpoint(logs []*storage.Log) {
+	n.t.Helper()
+	n.offsets(logs)
+	n.write("meta.properties", "version=1\ncluster.id="+clusterID+"\nnode.id=1\ndirectory.id=q6bvgd6RM4AK43DBX5M4MQ\n")
+}
+
+// offsets writes the offset checkpoints.
+func (n *lane) offsets(logs []*storage.Log) {
 	n.t.Helper()
 	var recovery, start, hw, cleaned []storage.OffsetEntry
 	for _, l := range logs {
-		name := filepath.Base(l.Dir())
-		tp := kafka.TopicPartition{Topic: name[:len(name)-2]}
+		tp, _ := inspect.ReplicaOf(filepath.Base(l.Dir()))
 		recovery = append(recovery, storage.OffsetEntry{TP: tp, Offset: l.RecoveryPoint()})
 		hw = append(hw, storage.OffsetEntry{TP: tp, Offset: l.HighWatermark()})
 		if l.StartUnnamed() {
@@ -340,5 +363,4 @@ func (n *lane) checkpoint(logs []*storage.Log) {
 	}{{storage.RecoveryPointCheckpoint, recovery}, {storage.LogStartCheckpoint, start}, {storage.HighWatermarkCheckpoint, hw}, {storage.CleanerCheckpoint, cleaned}} {
 		n.write(c.name, string(storage.CheckpointContent(storage.OffsetLines(c.entries))))
 	}
-	n.write("meta.properties", "version=1\ncluster.id="+clusterID+"\nnode.id=1\ndirectory.id=q6bvgd6RM4AK43DBX5M4MQ\n")
 }

@@ -88,6 +88,7 @@ type broker struct {
 	dir     string // its log directory
 	address string
 	voter   string // the controller's address
+	more    string // settings
 	dynamic bool   // quorum: its voters are in the metadata log (KIP-853), else in the settings
 	cmd     *exec.Cmd
 	out     bytes.Buffer
@@ -115,6 +116,11 @@ share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+group.min.session.timeout.ms=1000
+group.consumer.min.session.timeout.ms=1000
+group.consumer.session.timeout.ms=3000
+group.consumer.min.heartbeat.interval.ms=100
+group.consumer.heartbeat.interval.ms=200
 log.cleaner.backoff.ms=200
 metadata.log.max.record.bytes.between.snapshots=3000
 `
@@ -124,7 +130,7 @@ func (b *broker) properties() string {
 	if b.dynamic {
 		quorum = "controller.quorum.bootstrap.servers=" + b.voter
 	}
-	text := settings + fmt.Sprintf("log.dirs=%s\n%s\nlisteners=PLAINTEXT://%s,CONTROLLER://%s\nadvertised.listeners=PLAINTEXT://%s\n",
+	text := settings + b.more + fmt.Sprintf("log.dirs=%s\n%s\nlisteners=PLAINTEXT://%s,CONTROLLER://%s\nadvertised.listeners=PLAINTEXT://%s\n",
 		b.dir, quorum, b.address, b.voter, b.address)
 	name := filepath.Join(b.t.TempDir(), "server.properties")
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

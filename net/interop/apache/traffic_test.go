@@ -3,6 +3,7 @@ package apache
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,12 +79,16 @@ func traffic(ctx context.Context, t *testing.T, address string) {
 	createTopic(ctx, t, address, "payments", nil)
 	transactions(ctx, t, address, "payments", 12)
 
-	createTopic(ctx, t, address, "table", map[string]string{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01",
-		"segment.ms": "300", "delete.retention.ms": "200", "max.compaction.lag.ms": "300"})
+	eager := maps.Clone(changelog)
+	eager["delete.retention.ms"] = "200"
+	createTopic(ctx, t, address, "table", eager)
 	table(ctx, t, address, "table")
 	transactions(ctx, t, address, "table", 6)
 	group(ctx, t, address, "codec-none")
 }
+
+// changelog are the settings of a topic that is compacted at once; tombstones stay.
+var changelog = map[string]string{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "300", "max.compaction.lag.ms": "300"}
 
 // simpleTraffic is all codecs with idempotence, each over several segments, and a
 // producer without.
@@ -184,9 +189,21 @@ type stored struct {
 }
 
 // readAll reads whole topics, control records too.
-func readAll(ctx context.Context, t *testing.T, address string, topics ...string) (all []stored) {
+func readAll(ctx context.Context, t *testing.T, address string, topics ...string) []stored {
 	t.Helper()
 	ends, err := kadm.NewClient(client(t, address)).ListEndOffsets(ctx, topics...)
+	return readTo(ctx, t, address, kgo.ReadUncommitted(), ends, err, topics)
+}
+
+// readCommitted reads what is committed of topics.
+func readCommitted(ctx context.Context, t *testing.T, address string, topics ...string) []stored {
+	t.Helper()
+	ends, err := kadm.NewClient(client(t, address)).ListCommittedOffsets(ctx, topics...)
+	return readTo(ctx, t, address, kgo.ReadCommitted(), ends, err, topics)
+}
+
+func readTo(ctx context.Context, t *testing.T, address string, level kgo.IsolationLevel, ends kadm.ListedOffsets, err error, topics []string) (all []stored) {
+	t.Helper()
 	if err != nil || ends.Error() != nil {
 		t.Fatal(err, ends.Error())
 	}
@@ -195,7 +212,7 @@ func readAll(ctx context.Context, t *testing.T, address string, topics ...string
 		if !ok || end.Offset == 0 {
 			t.Fatalf("%s has no records", topic)
 		}
-		c := client(t, address, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}), kgo.KeepControlRecords())
+		c := client(t, address, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}), kgo.KeepControlRecords(), kgo.FetchIsolationLevel(level))
 		for next := int64(0); next < end.Offset; {
 			fetches := c.PollFetches(ctx)
 			if err := fetches.Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -24,33 +25,47 @@ type Client struct {
 	txid      string
 	group     string
 	isolation event.Isolation
+	owner     bool // of its transactional id: it has a producer id
 
 	mu        sync.Mutex
 	txn       *event.Session // of the transaction in progress, nil for none
 	positions map[kafka.TopicPartition]kafka.Offset
+	// starts are where the group has a partition begin; sought tells which of them
+	// an aborted transaction sent back there.
+	starts  map[kafka.TopicPartition]kafka.Offset
+	sought  map[kafka.TopicPartition]bool
+	fetches map[kafka.TopicPartition]uint64 // attempts of fetches of committed offsets
 }
 
 // NewClient makes a client with kgo's options that is in no group.
 func (r *Recorder) NewClient(name string, opts ...kgo.Opt) (*Client, error) {
-	return r.newClient(name, func(*Client) []kgo.Opt { return opts })
+	return r.newClient(name, func(*Client) []kgo.Opt { return opts }, newKgo)
 }
+
+func newKgo(opts []kgo.Opt) (*kgo.Client, error) { return kgo.NewClient(opts...) }
 
 // NewGroupClient makes a client with kgo's options, among them kgo.ConsumerGroup.
-// Its callbacks for partitions that are assigned, revoked and lost are taken:
-// kgo.OnPartitionsAssigned and the like must not be among the options.
+// Its callbacks for partitions that are assigned, revoked and lost, and for offsets
+// that are fetched, are taken: kgo.OnPartitionsAssigned and the like must not be among
+// the options.
 func (r *Recorder) NewGroupClient(name string, opts ...kgo.Opt) (*Client, error) {
-	return r.newClient(name, func(c *Client) []kgo.Opt {
-		return append(opts, kgo.OnPartitionsAssigned(c.moved(event.Assigned)), kgo.OnPartitionsRevoked(c.moved(event.Revoked)),
-			kgo.OnPartitionsLost(c.moved(event.Lost)))
-	})
+	return r.newClient(name, groupOpts(opts), newKgo)
 }
 
-func (r *Recorder) newClient(name string, opts func(*Client) []kgo.Opt) (*Client, error) {
-	c := &Client{rec: r, name: name, positions: map[kafka.TopicPartition]kafka.Offset{}}
+func groupOpts(opts []kgo.Opt) func(c *Client) []kgo.Opt {
+	return func(c *Client) []kgo.Opt {
+		return append(opts, kgo.OnPartitionsAssigned(c.moved(event.Assigned)), kgo.OnPartitionsRevoked(c.moved(event.Revoked)),
+			kgo.OnPartitionsLost(c.moved(event.Lost)), kgo.OnOffsetsFetched(c.fetched))
+	}
+}
+
+func (r *Recorder) newClient(name string, opts func(*Client) []kgo.Opt, make func([]kgo.Opt) (*kgo.Client, error)) (*Client, error) {
+	c := &Client{rec: r, name: name, positions: map[kafka.TopicPartition]kafka.Offset{}, starts: map[kafka.TopicPartition]kafka.Offset{},
+		sought: map[kafka.TopicPartition]bool{}, fetches: map[kafka.TopicPartition]uint64{}}
 	// Callbacks that come before the fields below are set wait.
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cl, err := kgo.NewClient(append(opts(c), kgo.WithHooks((*hook)(c)))...)
+	cl, err := make(append(opts(c), kgo.WithHooks((*hook)(c))))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +79,7 @@ func (r *Recorder) newClient(name string, opts func(*Client) []kgo.Opt) (*Client
 	}
 	c.txid, _ = cl.OptValue(kgo.TransactionalID).(string)
 	c.group, _ = cl.OptValue(kgo.ConsumerGroup).(string)
-	if cl.OptValue(kgo.FetchIsolationLevel) == kgo.ReadCommitted() {
+	if level, _ := cl.OptValue(kgo.FetchIsolationLevel).(int8); level == 1 {
 		c.isolation = event.ReadCommitted
 	}
 	c.tellProfile()
@@ -85,6 +100,12 @@ func (c *Client) tellProfile() {
 		level = "read_committed"
 	}
 	c.rec.Setting("consumer "+c.name, kafka.IsolationLevel, level)
+	if d, ok := c.OptValue(kgo.SessionTimeout).(time.Duration); ok && c.group != "" {
+		c.rec.Setting("consumer "+c.name, "session.timeout.ms", strconv.FormatInt(d.Milliseconds(), 10))
+	}
+	if d, ok := c.OptValue(kgo.TransactionTimeout).(time.Duration); ok && c.txid != "" {
+		c.rec.Setting("producer "+c.name, "transaction.timeout.ms", strconv.FormatInt(d.Milliseconds(), 10))
+	}
 }
 
 func (c *Client) event(k event.Kind, tp kafka.TopicPartition) event.Event {
@@ -121,8 +142,81 @@ func (c *Client) moved(k event.Kind) func(context.Context, *kgo.Client, map[stri
 			e.Session = c.member()
 			c.rec.write(&e)
 			delete(c.positions, p.tp)
+			delete(c.starts, p.tp)
+			delete(c.sought, p.tp)
+			if k == event.Assigned {
+				c.fetches[p.tp] = c.rec.attempt()
+				ask := c.event(event.FetchCommittedInvoke, p.tp)
+				ask.Attempt, ask.Session = c.fetches[p.tp], e.Session
+				c.rec.write(&ask)
+			}
 		}
 	}
+}
+
+// fetched records the offsets that the group has committed of partitions that were
+// assigned: kgo asks for them after it tells of the assignment.
+func (c *Client) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics {
+			for _, p := range t.Partitions {
+				c.found(kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}, p.Offset, p.ErrorCode)
+			}
+		}
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			c.found(kafka.TopicPartition{Topic: t.Topic, Partition: p.Partition}, p.Offset, p.ErrorCode)
+		}
+	}
+	return nil
+}
+
+func (c *Client) found(tp kafka.TopicPartition, offset int64, code int16) {
+	attempt, asked := c.fetches[tp]
+	if !asked {
+		return
+	}
+	delete(c.fetches, tp)
+	e := c.event(event.FetchCommittedOK, tp)
+	e.Attempt, e.Session, e.Offset = attempt, c.member(), kafka.Offset(offset)
+	if code != 0 {
+		e.Kind, e.Code = event.FetchCommittedFail, kafka.ErrorCode(code)
+	} else if offset >= 0 {
+		c.starts[tp] = kafka.Offset(offset)
+	}
+	c.rec.write(&e)
+}
+
+// rewound is after a transaction that did not commit: what it was given is read
+// again, from where the group committed last.
+func (c *Client) rewound() {
+	committed := c.CommittedOffsets()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for tp := range c.positions {
+		delete(c.positions, tp)
+		delete(c.starts, tp)
+		c.sought[tp] = true
+		if o, ok := committed[tp.Topic][tp.Partition]; ok && o.Offset >= 0 {
+			c.starts[tp] = kafka.Offset(o.Offset)
+		}
+	}
+}
+
+// within is the session of what a member does: in its transaction, if there is one.
+func (c *Client) within() *event.Session {
+	s := c.member()
+	switch {
+	case c.txn == nil:
+		return s
+	case s == nil:
+		return c.txn
+	}
+	s.TransactionalID, s.Txn = c.txn.TransactionalID, c.txn.Txn
+	return s
 }
 
 // PollFetches is kgo's, recorded.
@@ -152,14 +246,20 @@ func (c *Client) polled(attempt uint64, p *kgo.FetchTopicPartition) {
 	first := kafka.Offset(p.Records[0].Offset)
 	from, known := c.positions[tp]
 	if !known {
+		var told bool
+		if from, told = c.starts[tp]; !told || from > first {
+			from = first
+		}
 		reset := c.event(event.PositionReset, tp)
-		reset.End, reset.Text = first, "assign"
+		reset.End, reset.Text = from, "assign"
+		if c.sought[tp] {
+			reset.Text = "seek"
+		}
 		c.rec.write(&reset)
-		from = first
 	}
 	e := c.event(event.PollOK, tp)
 	e.Attempt, e.Offset, e.End = attempt, min(from, first), kafka.Offset(p.Records[len(p.Records)-1].Offset)+1
-	e.HighWatermark, e.LastStable, e.Isolation, e.Session = kafka.Offset(p.HighWatermark), kafka.Offset(p.LastStableOffset), c.isolation, c.member()
+	e.HighWatermark, e.LastStable, e.Isolation, e.Session = kafka.Offset(p.HighWatermark), kafka.Offset(p.LastStableOffset), c.isolation, c.within()
 	if c.isolation == event.ReadCommitted {
 		e.Drained = e.End == e.LastStable
 	} else {
@@ -182,6 +282,9 @@ func sighted(rec *kgo.Record) event.Record {
 		}
 		return r
 	}
-	r.Attempt, r.Hash, r.Key = attemptOf(rec), hashOf(rec.Value), keyOf(rec.Key)
+	r.Attempt, r.Hash, r.Key, r.Headers = attemptOf(rec), hashOf(rec.Value), keyOf(rec.Key), headersOf(rec)
+	if rec.Attrs.TimestampType() == 0 { // CreateTime: what the producer said
+		r.Timestamp = kafka.Timestamp(rec.Timestamp.UnixMilli())
+	}
 	return r
 }

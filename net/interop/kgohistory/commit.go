@@ -81,9 +81,17 @@ func commitOutcome(code int16) event.Kind {
 	return event.CommitUnknown
 }
 
-// BeginTransaction is kgo's, recorded.
+// BeginTransaction is kgo's, recorded; the first of a client waits for its producer
+// id, so that who fences whom is known.
 func (c *Client) BeginTransaction() error {
-	if err := c.Client.BeginTransaction(); err != nil {
+	return c.began(c.Client.BeginTransaction())
+}
+
+func (c *Client) began(err error) error {
+	if err != nil {
+		return err
+	}
+	if err := c.initialize(); err != nil {
 		return err
 	}
 	s := event.NewSession()
@@ -101,30 +109,73 @@ func (c *Client) BeginTransaction() error {
 	return nil
 }
 
+// initialize records that the client becomes the owner of its transactional id.
+func (c *Client) initialize() error {
+	if c.owner {
+		return nil
+	}
+	s := event.NewSession()
+	s.TransactionalID = c.txid
+	e := event.New(event.InitProducerInvoke)
+	e.Client, e.Attempt, e.Session = c.name, c.rec.attempt(), &s
+	c.rec.write(&e)
+	id, epoch, err := c.ProducerID(c.Context())
+	owner := s
+	owner.ProducerID, owner.ProducerEpoch = kafka.ProducerID(id), kafka.ProducerEpoch(epoch)
+	e.Kind, e.Session = event.InitProducerOK, &owner
+	if err != nil {
+		e.Kind, e.Session = event.InitProducerUnknown, &s
+	}
+	c.rec.write(&e)
+	c.owner = err == nil
+	return err
+}
+
 // EndTransaction is kgo's, recorded. Any error leaves open how the transaction
 // ended.
 func (c *Client) EndTransaction(ctx context.Context, try kgo.TransactionEndTry) error {
+	e := c.ending(try)
+	err := c.Client.EndTransaction(ctx, try)
+	c.ended(e, err)
+	return err
+}
+
+// ending records that the transaction in progress is to end.
+func (c *Client) ending(try kgo.TransactionEndTry) *event.Event {
 	c.mu.Lock()
-	session := c.txn
-	c.mu.Unlock()
+	defer c.mu.Unlock()
 	e := event.New(event.TxnEndInvoke)
-	e.Client, e.Attempt, e.Session, e.Text = c.name, c.rec.attempt(), session, "abort"
+	e.Client, e.Attempt, e.Session, e.Text = c.name, c.rec.attempt(), c.txn, "abort"
 	if try == kgo.TryCommit {
 		e.Text = "commit"
 	}
-	if session != nil {
+	if e.Session != nil {
 		c.rec.write(&e)
 	}
-	err := c.Client.EndTransaction(ctx, try)
+	return &e
+}
+
+// ended records how it ended.
+func (c *Client) ended(e *event.Event, err error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.txn = nil
-	c.mu.Unlock()
-	if session != nil {
-		e.Kind = event.TxnEndOK
-		if err != nil {
-			e.Kind = event.TxnEndUnknown
-		}
-		c.rec.write(&e)
+	e.Kind = event.TxnEndOK
+	if err != nil {
+		e.Kind = event.TxnEndUnknown
 	}
-	return err
+	if e.Session != nil {
+		c.rec.write(e)
+	}
+}
+
+// Crashed tells that the process of the client ended without a word, in a test that
+// takes its connections away from it. What kgo does from here on is not recorded.
+func (c *Client) Crashed() {
+	e := event.New(event.ClientCrashed)
+	e.Client = c.name
+	c.rec.write(&e)
+	c.rec.mu.Lock()
+	defer c.rec.mu.Unlock()
+	c.rec.crashed[c.name] = true
 }

@@ -7,6 +7,12 @@
 //	c.PollFetches(ctx)              // Client's own methods are recorded
 //	err = rec.Close()
 //
+// NewGroupClient records a member of a group: what it was assigned, where the group
+// has it begin, and the commits that go through Client's methods (kgo's automatic ones
+// pass unseen: kgo.DisableAutoCommit). NewTransact records one that consumes,
+// transforms and produces within transactions; MadeFrom tells which record another was
+// made of.
+//
 // One counter numbers the events of all clients of a recorder, so their order is
 // certain. Each record carries its attempt in a header, so that readers can tell
 // which send it was; a history of clients that are not recorded is an open world

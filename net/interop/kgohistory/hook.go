@@ -1,8 +1,10 @@
 package kgohistory
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -10,6 +12,15 @@ import (
 	"tidemark/model/event"
 	"tidemark/model/kafka"
 )
+
+// sourceKey is MadeFrom's.
+type sourceKey struct{}
+
+// MadeFrom tells, as the context of a Produce, that the record is made from one that
+// was read: then it can be seen whether that was processed twice.
+func MadeFrom(ctx context.Context, source *kgo.Record) context.Context {
+	return context.WithValue(ctx, sourceKey{}, fmt.Sprintf("%s-%d@%d", source.Topic, source.Partition, source.Offset))
+}
 
 // hook is a Client as kgo calls it for each record that is sent.
 type hook Client
@@ -28,6 +39,9 @@ func (h *hook) OnProduceRecordBuffered(rec *kgo.Record) {
 	e := c.send(event.SendInvoke, rec)
 	e.Session = c.txn
 	c.mu.Unlock()
+	if rec.Context != nil {
+		e.Source, _ = rec.Context.Value(sourceKey{}).(string)
+	}
 	e.Partition = -1 // the partitioner has not chosen yet
 	c.rec.write(&e)
 }
@@ -59,7 +73,17 @@ func (h *hook) OnProduceRecordUnbuffered(rec *kgo.Record, err error) {
 func (c *Client) send(k event.Kind, rec *kgo.Record) event.Event {
 	e := c.event(k, kafka.TopicPartition{Topic: rec.Topic, Partition: rec.Partition})
 	e.Attempt, e.Hash, e.Key, e.Acks, e.Text = attemptOf(rec), hashOf(rec.Value), keyOf(rec.Key), c.acks, event.Preview(rec.Value)
+	e.Headers, e.Timestamp = headersOf(rec), kafka.Timestamp(rec.Timestamp.UnixMilli())
 	return e
+}
+
+// headersOf is the hash of a record's headers.
+func headersOf(rec *kgo.Record) uint64 {
+	h := uint64(event.NoHeaders)
+	for i := range rec.Headers {
+		h = event.HashHeader(h, rec.Headers[i].Key, rec.Headers[i].Value)
+	}
+	return h
 }
 
 // neverWritten are the errors that prove that no broker has appended a record;

@@ -29,6 +29,8 @@ type Recorder struct {
 	run   uint64 // upper half of attempts: drawn, for records outlive runs
 	last  uint64 // attempt
 	txns  uint64
+
+	crashed map[string]bool // clients that are gone
 }
 
 // New begins a history. The header's clock is set: one counter orders the events.
@@ -36,7 +38,8 @@ func New(w io.Writer, h history.Header) *Recorder {
 	h.Clock = history.BySeq
 	var b [4]byte
 	rand.Read(b[:])
-	return &Recorder{out: history.NewWriter(w, h), start: time.Now(), run: uint64(binary.BigEndian.Uint32(b[:])|1) << 32}
+	return &Recorder{out: history.NewWriter(w, h), start: time.Now(), run: uint64(binary.BigEndian.Uint32(b[:])|1) << 32,
+		crashed: map[string]bool{}}
 }
 
 // Close ends the history and tells of the first fault in writing it. Clients must
@@ -59,6 +62,9 @@ func (r *Recorder) Setting(scope, key, value string) {
 func (r *Recorder) write(e *event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.crashed[e.Client] {
+		return
+	}
 	r.seq++
 	e.Seq, e.At = r.seq, int64(time.Since(r.start))
 	r.out.Write(e)

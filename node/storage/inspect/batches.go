@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -46,7 +47,7 @@ func (b *batches) head() (header record.Batch, size int, err error) {
 		return nil, 0, b.zeroTail()
 	}
 	if len(head) < record.LogOverhead {
-		return nil, 0, b.fault(b.pos, "the file ends %d bytes into the header of a batch", left)
+		return nil, 0, b.torn(b.pos, "the file ends %d bytes into the header of a batch", left)
 	}
 	if size, err = record.Size(head); err != nil {
 		return nil, 0, b.fault(b.pos+atLength, "%v", err)
@@ -55,9 +56,67 @@ func (b *batches) head() (header record.Batch, size int, err error) {
 		return nil, 0, b.fault(b.pos+atMagic, "magic is %d, want %d", int8(head[atMagic]), record.Magic)
 	}
 	if int64(size) > left {
-		return nil, 0, b.fault(b.pos, "the file ends %d bytes into a batch of %d bytes", left, size)
+		return nil, 0, b.cutShort(record.Batch(head), size)
 	}
 	return record.Batch(head), size, nil
+}
+
+// cutShort is the fault of a batch that is longer than the rest of the file: it is
+// torn, unless its length is wrong, as the batch that has to follow it is found in
+// that rest.
+func (b *batches) cutShort(head record.Batch, size int) error {
+	left, start := b.size-b.pos, b.pos
+	if len(head) == record.Overhead {
+		next, err := b.find(head.NextOffset(), b.pos+record.Overhead)
+		if err != nil {
+			return err
+		}
+		if next > 0 {
+			return b.fault(start+atLength, "length is %d, but the next batch begins %d bytes on", size-record.LogOverhead, next-start)
+		}
+	}
+	return b.torn(start, "the file ends %d bytes into a batch of %d bytes", left, size)
+}
+
+// find looks for a batch by its base offset anywhere from pos on; 0 if there is none.
+func (b *batches) find(base kafka.Offset, pos int64) (at int64, err error) {
+	var wanted [8]byte
+	binary.BigEndian.PutUint64(wanted[:], uint64(base))
+	for pos+record.Overhead <= b.size {
+		window, err := b.bytes(pos, int(min(chunk, b.size-pos)))
+		if err != nil {
+			return 0, err
+		}
+		i := bytes.Index(window, wanted[:])
+		if i < 0 {
+			pos += int64(max(1, len(window)-len(wanted)+1))
+			continue
+		}
+		pos += int64(i)
+		if found, err := b.batchAt(pos); found || err != nil {
+			return pos, err
+		}
+		pos++
+	}
+	return 0, nil
+}
+
+// batchAt tells whether a whole batch lies at pos, with a right CRC.
+func (b *batches) batchAt(pos int64) (bool, error) {
+	if pos+record.Overhead > b.size {
+		return false, nil
+	}
+	head, err := b.bytes(pos, record.Overhead)
+	if err != nil {
+		return false, err
+	}
+	size, err := record.Size(head)
+	if err != nil || head[atMagic] != record.Magic || pos+int64(size) > b.size {
+		return false, nil
+	}
+	want := record.Batch(head).CRC()
+	sum, err := b.checksum(pos+atAttributes, int64(size-atAttributes))
+	return sum == want, err
 }
 
 // zeroTail tells what zeros in place of a batch are: the end of a preallocated

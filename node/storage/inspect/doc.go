@@ -22,6 +22,20 @@
 // What is sound depends on how the directory was left. Behind a clean stop
 // (.kafka_cleanshutdown) everything must agree. A process that was killed leaves
 // indexes that are preallocated (zeros at the end), an epoch file that is behind,
-// and snapshots that a truncation made stale; these are told as notes, as the next
-// start mends them. Bytes that no writer leaves are faults in both.
+// half a batch, or a marker without its index entry, at the end of the log, half a
+// snapshot, and snapshots that a truncation made stale; these are told as notes, as
+// the next start mends them. Bytes that no writer leaves are faults in both.
+//
+// A broker may be at work meanwhile: it appends, rolls, deletes, cleans and replaces
+// files by renames. So a replica's files are opened together, between two listings
+// that are the same, and read from there whatever becomes of their names:
+//
+//	list ─▶ open every .log ─▶ open what tells of them ─▶ list ─▶ walk, up to the
+//	  ▲                                                    │      ends at that time
+//	  └────────────────────────────────────────────────────┘ other names
+//
+// What looks wrong is looked at again from the start, with a pause, until the same
+// fault is found once more while nothing changed, or four times whatever changed;
+// then it is one. A directory that is different with each of eight looks is told of
+// as changing (ErrChanging).
 package inspect

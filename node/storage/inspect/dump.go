@@ -11,11 +11,21 @@ import (
 
 // DumpOptions say what of a log to print.
 type DumpOptions struct {
-	DeepIteration      bool  // the records too
-	PrintData          bool  // and their keys and values
-	SkipRecordMetadata bool  // only these
-	Metadata           bool  // values are metadata records
-	MaxBytes           int64 // of a log, from its start; 0 is all of it
+	DeepIteration      bool        // the records too
+	PrintData          bool        // and their keys and values
+	SkipRecordMetadata bool        // only these
+	Metadata           bool        // values are metadata records
+	Coordinator        Coordinator // keys and values are its records
+	MaxBytes           int64       // of a log, from its start; 0 is all of it
+	// Again, if any, is called before a file is looked at for the second time (try 1),
+	// the third and so on, because a broker may be writing it: it may wait.
+	Again func(try int)
+}
+
+func (o DumpOptions) again(try int) {
+	if o.Again != nil {
+		o.Again(try)
+	}
 }
 
 // ErrNotAFile is wrapped by Dump's error for a name that no log directory has.
@@ -23,19 +33,30 @@ var ErrNotAFile = errors.New("no file of a log directory")
 
 // Dump gives every entry of one file of a log directory to emit, whose error ends
 // it. A Fault is the first byte that cannot be read; a batch with a wrong CRC is
-// dumped as not valid.
+// dumped as not valid. A file that a broker appends to, or cuts, ends where it ends
+// when its end is reached. The error wraps disk.ErrNotExist if there is no such file
+// any more.
 func Dump(files Files, path string, o DumpOptions, emit func(Entry) error) error {
 	name := baseName(path)
 	for _, suffix := range []string{".deleted", ".cleaned", ".swap", ".part"} {
 		name = strings.TrimSuffix(name, suffix)
 	}
-	s, err := open(files, path)
-	if err != nil {
-		return err
+	for try := 1; ; try++ {
+		s, err := open(files, path)
+		if err != nil {
+			return err
+		}
+		emitted := false
+		err = dump(s, name, o, func(e Entry) error {
+			emitted = true
+			return emit(e)
+		})
+		s.close()
+		if emitted || try == tries || !isTorn(err) { // one that was just made may have no bytes yet
+			return err
+		}
+		o.again(try)
 	}
-	err = dump(s, name, o, emit)
-	s.close()
-	return err
 }
 
 // Dumpable tells whether Dump knows a file by its name.
@@ -100,20 +121,18 @@ func dumpTxnIndex(s *source, _ string, _ DumpOptions, emit func(Entry) error) er
 // preallocated one.
 func (s *source) eachEntry(size int64, each func(b []byte) error) error {
 	e := &entries{source: s, entry: size}
-	for ; e.pos+size <= s.size; e.pos += size {
-		b, err := e.current()
-		if err != nil {
-			return err
-		}
-		if zero, err := e.zero(b); zero || err != nil {
-			return err
-		}
-		if b, err = e.current(); err != nil { // looking for zeros moved the window
+	for e.pos+size <= s.size {
+		b, err := e.settled()
+		switch {
+		case s.wasCut(err, e.pos):
+			continue
+		case err != nil || b == nil:
 			return err
 		}
 		if err := each(b); err != nil {
 			return err
 		}
+		e.pos += size
 	}
 	if e.pos < s.size {
 		return s.fault(e.pos, "the file ends %d bytes into an entry of %d bytes", s.size-e.pos, size)

@@ -17,11 +17,14 @@ type logDumper struct {
 
 func dumpLog(s *source, _ string, o DumpOptions, emit func(Entry) error) error {
 	d := &logDumper{batches: &batches{source: s}, DumpOptions: o, emit: emit}
-	d.DeepIteration = o.DeepIteration || o.PrintData
+	d.DeepIteration = o.DeepIteration || o.PrintData || o.Coordinator != NoCoordinator
 	for o.MaxBytes == 0 || d.pos < o.MaxBytes {
 		b, pos, valid, err := d.any()
 		if err == io.EOF {
 			return nil
+		}
+		if d.wasCut(err, d.pos) || isTorn(err) && d.comes() {
+			continue
 		}
 		if err == nil {
 			err = d.batch(b, pos, valid)
@@ -31,6 +34,18 @@ func dumpLog(s *source, _ string, o DumpOptions, emit func(Entry) error) error {
 		}
 	}
 	return nil
+}
+
+// comes waits for the rest of a batch that is being written.
+func (d *logDumper) comes() bool {
+	for try := 1; try < tries; try++ {
+		if n, err := d.file.Size(); err == nil && n > d.size {
+			d.size = n
+			return true
+		}
+		d.again(try)
+	}
+	return false
 }
 
 func (d *logDumper) batch(b record.Batch, pos int64, valid bool) error {
@@ -77,6 +92,8 @@ func (d *logDumper) record(b record.Batch, r record.Record) error {
 	switch {
 	case b.IsControl():
 		fields = append(fields, controlFields(r)...)
+	case d.Coordinator != NoCoordinator:
+		fields = append(fields, d.Coordinator.fields(r)...)
 	case d.PrintData:
 		fields = append(fields, d.data(r)...)
 	}

@@ -27,6 +27,9 @@ type engine struct {
 	log   *storage.Log
 	epoch kafka.LeaderEpoch
 	pids  [3]writer
+
+	compacted bool // cleanup.policy is compact
+	cleaned   int  // passes of the cleaner
 }
 
 type due struct {
@@ -60,15 +63,23 @@ func (e *engine) settle() {
 
 // open begins a life; old is the log of the life before.
 func (e *engine) open(old *storage.Log, clean bool) {
-	e.syncs, e.dues = node.NewSyncs(), nil
 	e.fs = e.disk.View("data-0", e)
+	e.openOn(e.fs, old, clean)
+}
+
+// openOn opens the log on the lane's file system, or on one around it.
+func (e *engine) openOn(fs disk.FS, old *storage.Log, clean bool) {
+	e.syncs, e.dues = node.NewSyncs(), nil
 	cfg := storage.DefaultConfig()
 	cfg.SegmentBytes, cfg.IndexIntervalBytes = 2000, 300
+	if e.compacted {
+		cfg.Compacted, cfg.MinCleanableRatio = true, 10000
+	}
 	o := storage.Opening{Clean: clean, TopicID: kafka.UUID{1}, Syncs: e.syncs, Now: 1000}
 	if old != nil {
 		o.RecoveryPoint, o.LogStart = old.RecoveryPoint(), old.LogStart()
 	}
-	log, _, err := storage.Open(e.fs, "t-0", cfg, o)
+	log, _, err := storage.Open(fs, "t-0", cfg, o)
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (x *epochs) see(w *walk, b record.Batch, start, recovery kafka.Offset) erro
 	if x.stale {
 		return nil
 	}
-	err := x.compare(b, start)
+	err := x.compare(w, b, start)
 	if err == nil || w.clean || b.BaseOffset() < recovery {
 		return err
 	}
@@ -75,7 +75,7 @@ func (x *epochs) see(w *walk, b record.Batch, start, recovery kafka.Offset) erro
 	return w.mended(err)
 }
 
-func (x *epochs) compare(b record.Batch, start kafka.Offset) error {
+func (x *epochs) compare(w *walk, b record.Batch, start kafka.Offset) error {
 	for x.i < len(x.entries) && x.entries[x.i].start <= b.BaseOffset() {
 		x.i++
 	}
@@ -85,7 +85,7 @@ func (x *epochs) compare(b record.Batch, start kafka.Offset) error {
 	case len(x.entries) == 0:
 		return x.src.fault(x.src.size, "no entry for epoch %d, which begins at offset %d", b.LeaderEpoch(), b.BaseOffset())
 	case x.i == 0:
-		return x.below(b, start)
+		return x.below(w, b, start)
 	}
 	if x.i < len(x.entries) && x.entries[x.i].start <= b.LastOffset() {
 		e := x.entries[x.i]
@@ -98,16 +98,24 @@ func (x *epochs) compare(b record.Batch, start kafka.Offset) error {
 }
 
 // below compares a batch that begins before the first entry, which moves with the
-// log start.
-func (x *epochs) below(b record.Batch, start kafka.Offset) error {
+// log start; the checkpoint that tells the log start is behind until a clean stop.
+func (x *epochs) below(w *walk, b record.Batch, start kafka.Offset) error {
 	first := x.entries[0]
 	if b.LeaderEpoch() > first.epoch || b.LastOffset() >= first.start && b.LeaderEpoch() != first.epoch {
 		return x.src.fault(first.pos, "the first entry is for epoch %d from offset %d, but the batch at offset %d has epoch %d", first.epoch, first.start, b.BaseOffset(), b.LeaderEpoch())
 	}
-	if first.start > start {
+	if first.start > start && w.clean {
 		return x.src.fault(first.pos, "the first entry begins at offset %d, but the log starts at %d", first.start, start)
 	}
 	return nil
+}
+
+// logStart is the least offset that the log can start at by what the file tells.
+func (x *epochs) logStart() kafka.Offset {
+	if len(x.entries) == 0 {
+		return 0
+	}
+	return x.entries[0].start
 }
 
 // end is asked behind the last batch: a leader notes its epoch before the first

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -10,6 +11,10 @@ type Fault struct {
 	File     string // path as the Files know it
 	Position int64  // in the file, bytes
 	Reason   string // one line
+
+	// torn: the file ends where bytes had to follow, as that of a process does that
+	// was killed while it wrote, or is writing.
+	torn bool
 }
 
 // Error implements error: one line.
@@ -20,6 +25,16 @@ func (f *Fault) Error() string {
 // fault makes the error of a byte of a file.
 func (s *source) fault(pos int64, format string, v ...any) error {
 	return &Fault{File: s.path, Position: pos, Reason: fmt.Sprintf(format, v...)}
+}
+
+// torn makes the fault of a file that ends where bytes had to follow.
+func (s *source) torn(pos int64, format string, v ...any) error {
+	return &Fault{File: s.path, Position: pos, Reason: fmt.Sprintf(format, v...), torn: true}
+}
+
+func isTorn(err error) bool {
+	var f *Fault
+	return errors.As(err, &f) && f.torn
 }
 
 // Note tells of something that is not as a clean stop leaves it and that the next

@@ -89,6 +89,21 @@ func (s *source) bytes(pos int64, n int) ([]byte, error) {
 	return nil, err
 }
 
+// wasCut tells whether an error of a read comes of the file being shorter by now: a
+// broker trims an index that it rolls, and truncates the log of a follower. Its
+// size is the new one then, but not less than pos.
+func (s *source) wasCut(err error, pos int64) bool {
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	n, err := s.file.Size()
+	if err != nil || n >= s.size {
+		return false
+	}
+	s.size = max(n, pos)
+	return true
+}
+
 // firstNonZero is the position of the first byte from pos on that is not zero, or
 // the file's size.
 func (s *source) firstNonZero(pos int64) (int64, error) {

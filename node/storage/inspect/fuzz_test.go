@@ -4,16 +4,25 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
 	"tidemark/model/record"
 )
 
+// allocated is what this process ever allocated, bytes.
+func allocated() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
 func recordOf(value []byte) record.Record { return record.Record{Value: value} }
 
 // fuzzFile puts any bytes in place of one file of Kafka's directory: neither Verify
-// nor Dump may do more than tell that they are wrong. Seeds are short, as the fuzzer
+// nor Dump may do more than tell that they are wrong, in bounded
+// memory. Seeds are short, as the fuzzer
 // shortens what it keeps byte by byte.
 func fuzzFile(f *testing.F, path string, seeds ...[]byte) {
 	m := load(f, kafkaDir)
@@ -29,6 +38,7 @@ func fuzzFile(f *testing.F, path string, seeds ...[]byte) {
 }
 
 func inspectEdited(t *testing.T, m memory, path string, content []byte) {
+	before := allocated()
 	edited := m.with(path, func([]byte) []byte { return append([]byte{}, content...) })
 	if replica, _, ok := strings.Cut(path, "/"); ok {
 		VerifyReplica(edited, "", replica, Options{})
@@ -42,6 +52,9 @@ func inspectEdited(t *testing.T, m memory, path string, content []byte) {
 		}
 		return nil
 	})
+	if n := allocated() - before; n > 4*record.MaxInflated {
+		t.Errorf("%d bytes of memory for a file of %d", n, len(content))
+	}
 }
 
 // sealed gives every batch the CRC of its bytes, so that what lies behind that test

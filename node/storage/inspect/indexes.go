@@ -64,6 +64,18 @@ func (e *entries) zero(b []byte) (bool, error) {
 	return true, nil
 }
 
+// settled returns the current entry, nil where only zeros are left.
+func (e *entries) settled() ([]byte, error) {
+	b, err := e.current()
+	if err != nil {
+		return nil, err
+	}
+	if zero, err := e.zero(b); zero || err != nil {
+		return nil, err
+	}
+	return e.current() // looking for zeros may have moved the window
+}
+
 // next moves to the next entry and counts it.
 func (e *entries) next(w *walk) {
 	e.pos += e.entry
@@ -123,7 +135,7 @@ func (x *offsetIndex) see(w *walk, b record.Batch, pos int64) error {
 }
 
 // end is asked behind the last batch.
-func (x *offsetIndex) end(w *walk, active bool) error {
+func (x *offsetIndex) end(s *segment) error {
 	e, err := x.current()
 	if err != nil {
 		return err
@@ -135,10 +147,13 @@ func (x *offsetIndex) end(w *walk, active bool) error {
 		}
 		if !zero {
 			last, at := parseOffsetEntry(e, x.base)
+			if s.later(at, last) {
+				return nil
+			}
 			return x.fault(x.pos, "the entry points to offset %d at byte %d, behind the end of the segment", last, at)
 		}
 	}
-	return x.trimmed(w, active)
+	return x.trimmed(s.replica.walk, s.active)
 }
 
 // timeIndex is the cursor in a .timeindex file: each entry must hold the largest
@@ -201,7 +216,7 @@ func (w *walk) firstWith(b record.Batch, o kafka.Offset, t kafka.Timestamp) bool
 
 // end is asked behind the last batch. A segment that was rolled or closed has an
 // entry for its largest timestamp.
-func (x *timeIndex) end(w *walk, active bool) error {
+func (x *timeIndex) end(s *segment) error {
 	e, err := x.current()
 	if err != nil {
 		return err
@@ -213,13 +228,16 @@ func (x *timeIndex) end(w *walk, active bool) error {
 		}
 		if !zero {
 			t, o := parseTimeEntry(e, x.base)
+			if s.later(-1, o) {
+				return nil
+			}
 			return x.fault(x.pos, "the entry for timestamp %d points to offset %d, behind the end of the segment", t, o)
 		}
 	}
-	if x.last < x.largest && !(active && !w.clean) {
-		if err := w.mended(x.fault(x.pos, "the last entry has timestamp %d, but the segment was closed with %d", x.last, x.largest)); err != nil {
+	if x.last < x.largest && !(s.active && !s.clean) {
+		if err := s.mended(x.fault(x.pos, "the last entry has timestamp %d, but the segment was closed with %d", x.last, x.largest)); err != nil {
 			return err
 		}
 	}
-	return x.trimmed(w, active)
+	return x.trimmed(s.replica.walk, s.active)
 }

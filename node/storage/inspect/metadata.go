@@ -72,11 +72,13 @@ func decodableControl(t record.ControlType, value []byte) error {
 	return nil
 }
 
-// decoder reads the flexible encoding and gives JSON; after a field that does not
-// fit it is bad and gives zeros.
+// decoder reads the flexible encoding, or the plain one from before KIP-482, and gives
+// JSON; after a field that does not fit it is bad and gives zeros.
 type decoder struct {
-	buf []byte
-	bad bool
+	buf      []byte
+	bad      bool
+	plain    bool
+	consumer bool // the protocol type that was read is consumer
 }
 
 func (d *decoder) take(n uint64) []byte {
@@ -111,19 +113,43 @@ func (d *decoder) fixed(n uint64) (v uint64) {
 func (d *decoder) structure(fields []field, version int, members ...string) string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
-		if f.tag == 0 && version >= f.since {
+		if f.tag == 0 && version >= f.since && (f.until == 0 || version <= f.until) {
 			texts[i] = d.member(f, version)
 		}
+		if f.kind == optionalKind {
+			texts[i] = quote(f.name) + ":null"
+		}
+	}
+	if d.plain {
+		return object(texts, members)
 	}
 	for n := d.uvarint(); n > 0 && !d.bad; n-- {
 		d.tagged(fields, version, texts)
 	}
+	return object(texts, members)
+}
+
+// object writes the members and those of texts that are there.
+func object(texts, members []string) string {
 	for _, t := range texts {
 		if t != "" {
 			members = append(members, t)
 		}
 	}
 	return "{" + strings.Join(members, ",") + "}"
+}
+
+// length reads that of a string or of bytes, or an array's; not ok for null.
+func (d *decoder) length(size uint64) (n uint64, ok bool) {
+	if !d.plain {
+		n = d.uvarint()
+		return n - 1, n > 0
+	}
+	n = d.fixed(size)
+	if n == 1<<(8*size)-1 {
+		return 0, false
+	}
+	return n, true
 }
 
 // tagged reads one tagged field; one that is not known is skipped, as its tag says
@@ -144,12 +170,12 @@ func (d *decoder) member(f field, version int) string {
 	if !f.array {
 		return quote(f.name) + ":" + d.value(f, version)
 	}
-	n := d.uvarint()
-	if n == 0 {
+	n, ok := d.length(4)
+	if !ok {
 		return quote(f.name) + ":null"
 	}
 	var all []string
-	for n--; n > 0 && !d.bad; n-- {
+	for ; n > 0 && !d.bad; n-- {
 		all = append(all, d.value(f, version))
 	}
 	return quote(f.name) + ":[" + strings.Join(all, ",") + "]"
@@ -177,16 +203,39 @@ func (d *decoder) value(f field, version int) string {
 		return quote(id.String())
 	case structKind:
 		return d.structure(f.of, version)
+	case optionalKind:
+		if int8(d.fixed(1)) <= 0 {
+			return "null"
+		}
+		return d.structure(f.of, version)
+	case bytesKind, consumerKind:
+		n, ok := d.length(4)
+		return d.binary(f, d.take(n), ok)
 	}
-	n := d.uvarint()
-	if n == 0 {
+	n, ok := d.length(2)
+	if !ok {
 		return "null"
 	}
-	b := d.take(n - 1)
-	if f.kind == bytesKind {
+	text := string(d.take(n))
+	if f.kind == protocolKind {
+		d.consumer = text == "consumer"
+	}
+	return quote(text)
+}
+
+// binary writes bytes, or the message of the consumer protocol that they are.
+func (d *decoder) binary(f field, b []byte, ok bool) string {
+	switch {
+	case !ok:
+		return "null"
+	case f.kind == bytesKind || !d.consumer:
 		return quote(base64.StdEncoding.EncodeToString(b))
 	}
-	return quote(string(b))
+	inner := &decoder{buf: b, plain: true}
+	version := int(int16(inner.fixed(2)))
+	text := inner.structure(f.of, version)
+	d.bad = d.bad || inner.bad
+	return text
 }
 
 // quote writes a JSON string.

@@ -26,6 +26,8 @@ const (
 	hwFile      = "replication-offset-checkpoint"
 	cleanerFile = "cleaner-offset-checkpoint"
 
+	swapSuffix = ".swap" // behind all of these, while the cleaner puts a segment in place
+
 	metadataLog = "__cluster_metadata"
 )
 

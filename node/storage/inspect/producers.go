@@ -19,6 +19,7 @@ type producer struct {
 	timestamp        kafka.Timestamp
 	coordinatorEpoch int32
 	open             kafka.Offset // first offset of the open transaction; NoOffset
+	marked           kafka.Offset // of its last marker, which no snapshot holds; NoOffset
 }
 
 // forget drops the last batch.
@@ -71,7 +72,7 @@ func (p *producers) settle(b record.Batch) error {
 func (p *producers) get(id kafka.ProducerID) *producer {
 	s := p.states[id]
 	if s == nil {
-		s = &producer{id: id, epoch: -1, timestamp: record.NoTimestamp, coordinatorEpoch: -1, open: kafka.NoOffset}
+		s = &producer{id: id, epoch: -1, timestamp: record.NoTimestamp, coordinatorEpoch: -1, open: kafka.NoOffset, marked: kafka.NoOffset}
 		s.forget()
 		p.states[id] = s
 	}
@@ -100,7 +101,7 @@ func (p *producers) marker(b record.Batch, coordinatorEpoch int32) (first kafka.
 		s.epoch = b.ProducerEpoch()
 		s.forget()
 	}
-	first = s.open
+	first, s.marked = s.open, b.LastOffset()
 	delete(p.open, s.id)
 	s.open, s.timestamp, s.coordinatorEpoch = kafka.NoOffset, b.MaxTimestamp(), coordinatorEpoch
 	return first
@@ -148,7 +149,7 @@ func openSnapshot(files Files, path string) (*snapshot, error) {
 
 func (x *snapshot) check() error {
 	if x.size < snapshotHead {
-		return x.fault(x.size, "the file ends in the head of a producer snapshot, which has %d bytes", snapshotHead)
+		return x.torn(x.size, "the file ends in the head of a producer snapshot, which has %d bytes", snapshotHead)
 	}
 	head, err := x.bytes(0, snapshotHead)
 	if err != nil {
@@ -158,8 +159,12 @@ func (x *snapshot) check() error {
 		return x.fault(0, "version is %d, want 1", v)
 	}
 	want, count := binary.BigEndian.Uint32(head[2:]), int64(binary.BigEndian.Uint32(head[snapshotChecked:]))
-	if x.size != snapshotHead+count*snapshotEntrySize {
-		return x.fault(snapshotChecked, "%d producers take %d bytes, the file has %d", count, snapshotHead+count*snapshotEntrySize, x.size)
+	if want := snapshotHead + count*snapshotEntrySize; x.size != want {
+		wrong := x.fault
+		if x.size < want {
+			wrong = x.torn
+		}
+		return wrong(snapshotChecked, "%d producers take %d bytes, the file has %d", count, want, x.size)
 	}
 	sum, err := x.checksum(snapshotChecked, x.size-snapshotChecked)
 	if err != nil {
@@ -188,6 +193,7 @@ func (x *snapshot) at(i int) (p producer, pos int64, err error) {
 		timestamp:        kafka.Timestamp(binary.BigEndian.Uint64(b[26:])),
 		coordinatorEpoch: int32(binary.BigEndian.Uint32(b[34:])),
 		open:             kafka.Offset(binary.BigEndian.Uint64(b[38:])),
+		marked:           kafka.NoOffset,
 	}, pos, nil
 }
 
@@ -259,7 +265,10 @@ func (p *producers) compare(x *snapshot, start kafka.Offset, horizon kafka.Times
 // batch or the marker that the snapshot tells of is gone, or lost its youngest
 // record.
 func (p *producers) excuses(got, want *producer, start kafka.Offset) bool {
-	below := want.open != kafka.NoOffset && want.open < start || want.lastOffset != kafka.NoOffset && want.lastOffset < start
+	below := false
+	for _, o := range []kafka.Offset{want.open, want.lastOffset, want.marked} {
+		below = below || o != kafka.NoOffset && o < start
+	}
 	switch {
 	case !p.partial && !below:
 		return false

@@ -13,6 +13,7 @@ type replica struct {
 	files     Files
 	path      string
 	metadata  bool         // the metadata log
+	told      kafka.Offset // the log start by its checkpoint
 	start     kafka.Offset // the log start, as far as it is known
 	first     kafka.Offset // base of the first segment
 	recovery  kafka.Offset // the recovery point, as far as it is known
@@ -20,22 +21,37 @@ type replica struct {
 	producers *producers
 	epochs    *epochs
 	snapshots []kafka.Offset // not compared yet
+	growing   bool           // the active segment is longer by now than it was when it was opened
 }
 
-// replica checks the directory of one replica.
+// replica checks the directory of one replica. The error wraps disk.ErrNotExist if
+// there is none any more.
 func (w *walk) replica(d *logDir, name string) error {
 	path := join(d.dir, name)
-	names, err := d.files.List(path)
-	if err != nil {
-		return err
-	}
+	return w.steady(path, func(before int) (*pin, error) {
+		if before > 0 {
+			if err := d.read(w); err != nil {
+				return nil, err
+			}
+		}
+		p, err := pinReplica(d.files, path)
+		if err == nil {
+			err = w.pinned(d, p, name)
+		}
+		return p, err
+	})
+}
+
+// pinned checks a replica as a pin holds it.
+func (w *walk) pinned(d *logDir, p *pin, name string) (err error) {
+	path, names := p.dir, p.names
 	w.sum.Replicas++
 	tp, named := ReplicaOf(baseName(name))
 	w.clean = d.clean && tp.Topic != metadataLog // which the marker does not tell of
-	r := &replica{walk: w, files: d.files, path: path, metadata: named && tp.Topic == metadataLog, chain: chain{epoch: kafka.NoEpoch},
+	r := &replica{walk: w, files: p, path: path, metadata: named && tp.Topic == metadataLog, chain: chain{epoch: kafka.NoEpoch},
 		producers: newProducers(), snapshots: bases(names, snapshotSuffix)}
 	if _, e, ok := d.entry(startFile, tp); ok {
-		r.start = e.offset
+		r.told = e.offset
 	}
 	if _, e, ok := d.entry(recoverFile, tp); ok {
 		r.recovery = e.offset
@@ -43,8 +59,11 @@ func (w *walk) replica(d *logDir, name string) error {
 	if err := r.identify(d, tp, names); err != nil {
 		return err
 	}
-	if r.epochs, err = readEpochs(d.files, join(path, epochFile)); err != nil {
+	if r.epochs, err = readEpochs(p, join(path, epochFile)); err != nil {
 		return err
+	}
+	if r.start = r.told; !r.clean {
+		r.start = max(r.told, r.epochs.logStart())
 	}
 	if err := r.segments(names); err != nil {
 		return err
@@ -72,11 +91,11 @@ func (r *replica) identify(d *logDir, tp kafka.TopicPartition, names []string) e
 	if err != nil {
 		return err
 	}
-	if known, ok := d.topics[tp.Topic]; ok && known != id {
-		return t.src.fault(0, "topic id is %v, that of another partition of %s is %v", id, tp.Topic, known)
+	if known, ok := d.topics[tp.Topic]; ok && known.id != id && known.still(d.files) {
+		return t.src.fault(0, "topic id is %v, that of another partition of %s is %v", id, tp.Topic, known.id)
 	}
 	if d.topics != nil {
-		d.topics[tp.Topic] = id
+		d.topics[tp.Topic] = identified{id, t.src.path}
 	}
 	if !has(names, quorumFile) {
 		return nil
@@ -85,6 +104,23 @@ func (r *replica) identify(d *logDir, tp kafka.TopicPartition, names []string) e
 		return err
 	}
 	return t.object("data_version", 2)
+}
+
+// identified is the topic id that the file at path told.
+type identified struct {
+	id   kafka.UUID
+	path string
+}
+
+// still tells whether it does so now: the topic may have been deleted meanwhile, and
+// created anew.
+func (k identified) still(files Files) bool {
+	t, ok, err := readText(files, k.path)
+	if !ok || err != nil {
+		return false
+	}
+	id, err := t.topicID()
+	return err == nil && id == k.id
 }
 
 // segments walks the log.
@@ -97,6 +133,9 @@ func (r *replica) segments(names []string) error {
 		if err := r.segment(names, base, i == len(all)-1); err != nil {
 			return err
 		}
+	}
+	if r.growing { // what tells of offsets behind the end is of batches that came since
+		return r.snapshotsBelow(r.chain.next + 1)
 	}
 	if err := r.producers.settle(nil); err != nil {
 		return err
@@ -146,6 +185,10 @@ func (r *replica) snapshotsBelow(o kafka.Offset) error {
 	for len(r.snapshots) > 0 && r.snapshots[0] < o {
 		path := r.file(r.snapshots[0], snapshotSuffix)
 		x, err := openSnapshot(r.files, path)
+		if isTorn(err) && len(r.snapshots) == 1 { // a start throws it away
+			r.snapshots = nil
+			return r.mended(err)
+		}
 		if err != nil {
 			return err
 		}
@@ -169,7 +212,7 @@ func (r *replica) strange(names []string) error {
 			if err := r.metadataSnapshot(r.files, path); err != nil {
 				return err
 			}
-		case strings.HasSuffix(name, ".deleted"), strings.HasSuffix(name, ".cleaned"), strings.HasSuffix(name, ".swap"),
+		case strings.HasSuffix(name, ".deleted"), strings.HasSuffix(name, ".cleaned"), strings.HasSuffix(name, swapSuffix),
 			strings.HasSuffix(name, ".tmp"), strings.HasSuffix(name, ".part"):
 			r.note(path, "left behind, not checked")
 		case r.orphan(names, name):

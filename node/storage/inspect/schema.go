@@ -14,7 +14,10 @@ const (
 	uuidKind
 	stringKind
 	bytesKind
-	structKind // of the fields in of
+	structKind   // of the fields in of
+	optionalKind // the same, with a byte before it that is 1, or 0 for null; null if it is not sent
+	protocolKind // a string: the protocol type of a classic group
+	consumerKind // bytes; if the protocol type is consumer, a version and the fields in of
 )
 
 // field is one field of a record or structure, in wire order.
@@ -23,6 +26,7 @@ type field struct {
 	kind  kind
 	array bool    // of kind
 	since int     // first version of the record that has it
+	until int     // last one; 0: all later ones have it
 	tag   int     // tagged field number + 1; 0: in order
 	of    []field // of a structure
 }

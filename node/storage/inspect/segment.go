@@ -41,21 +41,21 @@ func (s *segment) open(names []string) error {
 		return src.fault(0, "the segment begins at offset %d, but the one before ends at %d", s.base, s.chain.next)
 	}
 	for _, suffix := range []string{indexSuffix, timeSuffix} {
-		if !has(names, segmentName(s.base, suffix)) {
+		if s.index(names, suffix) == "" {
 			missing := &source{path: s.file(s.base, suffix)}
 			if err := s.mended(missing.fault(0, "the file is missing")); err != nil {
 				return err
 			}
 		}
 	}
-	offsets, err := openEntries(s.files, s.file(s.base, indexSuffix), offsetEntrySize)
+	offsets, err := s.entries(names, indexSuffix, offsetEntrySize)
 	if err != nil {
 		return err
 	}
 	if offsets != nil {
 		s.offsets = &offsetIndex{entries: offsets, base: s.base}
 	}
-	times, err := openEntries(s.files, s.file(s.base, timeSuffix), timeEntrySize)
+	times, err := s.entries(names, timeSuffix, timeEntrySize)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,29 @@ func (s *segment) open(names []string) error {
 		s.times = &timeIndex{entries: times, base: s.base, last: record.NoTimestamp, largest: record.NoTimestamp}
 	}
 	s.txns.path = s.file(s.base, txnSuffix)
-	s.txns.entries, err = openEntries(s.files, s.txns.path, txnEntrySize)
+	s.txns.entries, err = s.entries(names, txnSuffix, txnEntrySize)
 	return err
+}
+
+// index is the name of one of the segment's indexes, "" if there is none. The cleaner
+// puts a log in place before its indexes, which have a name of their own until then.
+func (s *segment) index(names []string, suffix string) string {
+	name := segmentName(s.base, suffix)
+	for _, n := range []string{name, name + swapSuffix} {
+		if has(names, n) {
+			return n
+		}
+	}
+	return ""
+}
+
+// entries opens one of the segment's indexes; nil if there is none.
+func (s *segment) entries(names []string, suffix string, size int64) (*entries, error) {
+	name := s.index(names, suffix)
+	if name == "" {
+		return nil, nil
+	}
+	return openEntries(s.files, join(s.path, name), size)
 }
 
 func (s *segment) close() {
@@ -85,8 +106,8 @@ func (s *segment) walkBatches() error {
 	s.sum.Segments++
 	for {
 		b, pos, err := s.log.next()
-		if err == io.EOF {
-			return s.end()
+		if err == io.EOF || s.unfinished(err) {
+			return s.end(err)
 		}
 		if err != nil {
 			return err
@@ -97,14 +118,20 @@ func (s *segment) walkBatches() error {
 	}
 }
 
+// unfinished tells whether the log ends inside a batch that is being written, or was
+// when the process was killed. The next start cuts it off.
+func (s *segment) unfinished(err error) bool {
+	return isTorn(err) && s.active && !s.clean && s.chain.next >= s.recovery
+}
+
 // batch checks one batch against everything that tells of it.
 func (s *segment) batch(b record.Batch, pos int64) error {
 	before := s.chain.next
 	if err := s.chain.follow(s.log.source, b, pos, s.base); err != nil {
 		return err
 	}
-	if b.BaseOffset() > before {
-		s.producers.partial = true // compaction took what was between
+	if b.BaseOffset() > before || int64(b.Count()) <= int64(b.LastOffsetDelta()) {
+		s.producers.partial = true // compaction took what was between, or in it
 	}
 	s.sum.Batches++
 	if err := s.snapshotsBelow(b.NextOffset()); err != nil {
@@ -120,7 +147,7 @@ func (s *segment) batch(b record.Batch, pos int64) error {
 			return err
 		}
 	}
-	if err := s.epochs.see(s.replica.walk, b, max(s.start, s.first), s.recovery); err != nil {
+	if err := s.epochs.see(s.replica.walk, b, max(s.told, s.first), s.recovery); err != nil {
 		return err
 	}
 	return s.content(b, pos)
@@ -152,26 +179,47 @@ func (s *segment) control(b record.Batch, pos int64) error {
 	if kind != record.Abort {
 		return nil
 	}
-	return s.txns.abort(s.replica.walk, s.producers, b.ProducerID(), first, b.LastOffset(), s.start)
+	err = s.txns.abort(s.replica.walk, s.producers, b.ProducerID(), first, b.LastOffset(), s.start)
+	if isTorn(err) && s.active && s.log.pos == s.log.size && s.chain.next > s.recovery {
+		return s.mended(err) // a kill came between the marker and its entry
+	}
+	return err
 }
 
-// end is behind the last batch.
-func (s *segment) end() error {
+// end is behind the last batch; tail is io.EOF, or tells of a half one.
+func (s *segment) end(tail error) error {
 	s.sum.Bytes += s.log.pos
+	if _, growing := s.log.grown(); tail != io.EOF && !growing {
+		if err := s.mended(tail); err != nil {
+			return err
+		}
+	}
 	if s.log.zeros > 0 {
 		if err := s.mended(s.log.fault(s.log.pos, "%d zeros behind the last batch: the file is preallocated", s.log.zeros)); err != nil {
 			return err
 		}
 	}
 	if s.offsets != nil {
-		if err := s.offsets.end(s.replica.walk, s.active); err != nil {
+		if err := s.offsets.end(s); err != nil {
 			return err
 		}
 	}
 	if s.times != nil {
-		if err := s.times.end(s.replica.walk, s.active); err != nil {
+		if err := s.times.end(s); err != nil {
 			return err
 		}
 	}
-	return s.txns.end()
+	if err := s.txns.end(s); err != nil {
+		return err
+	}
+	_, growing := s.log.grown()
+	s.growing = s.active && growing
+	return nil
+}
+
+// later tells whether what an index says of the bytes at pos, or of the offset o if
+// pos is -1, is of a batch that was appended since the log was opened.
+func (s *segment) later(pos int64, o kafka.Offset) bool {
+	size, growing := s.log.grown()
+	return s.active && growing && (pos == -1 && o >= s.chain.next || pos >= s.log.pos && pos < size)
 }

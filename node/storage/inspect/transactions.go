@@ -42,7 +42,7 @@ func (x *txnIndex) abort(w *walk, p *producers, id kafka.ProducerID, first, last
 	}
 	if !ok || e.last > last {
 		if first != kafka.NoOffset && first >= start {
-			return x.missing(id, first, last)
+			return x.missing(id, first, last, !ok)
 		}
 		return nil
 	}
@@ -62,7 +62,7 @@ func (x *txnIndex) abort(w *walk, p *producers, id kafka.ProducerID, first, last
 		return x.fault(x.pos+10, "first offset is %d, the transaction that ends at offset %d begins at %d", e.first, last, first)
 	case first == kafka.NoOffset && !p.partial:
 		return x.fault(x.pos, "the abort marker at offset %d ends no transaction", last)
-	case known && e.lastStable != stable:
+	case known && e.lastStable != stable && stable >= start: // a reload forgets what began before
 		wrong := x.fault(x.pos+26, "last stable offset is %d, the batches give %d", e.lastStable, stable)
 		if stable != last+1 || e.lastStable < stable {
 			return wrong
@@ -74,13 +74,13 @@ func (x *txnIndex) abort(w *walk, p *producers, id kafka.ProducerID, first, last
 }
 
 // missing is the fault of an aborted transaction without an entry: its records
-// would be read as committed ones.
-func (x *txnIndex) missing(id kafka.ProducerID, first, last kafka.Offset) error {
+// would be read as committed ones. It is torn if the file ends before it.
+func (x *txnIndex) missing(id kafka.ProducerID, first, last kafka.Offset, torn bool) error {
 	pos := int64(0)
 	if x.entries != nil {
 		pos = x.pos
 	}
-	return &Fault{x.path, pos, "no entry for the transaction of producer " + decimal(int64(id)) + " that begins at offset " +
+	return &Fault{File: x.path, Position: pos, torn: torn, Reason: "no entry for the transaction of producer " + decimal(int64(id)) + " that begins at offset " +
 		decimal(int64(first)) + " and is aborted at " + decimal(int64(last))}
 }
 
@@ -97,9 +97,9 @@ func (x *txnIndex) peek() (aborted, bool, error) {
 }
 
 // end is asked behind the last batch of the segment.
-func (x *txnIndex) end() error {
+func (x *txnIndex) end(s *segment) error {
 	e, ok, err := x.peek()
-	if ok && err == nil {
+	if ok && err == nil && !s.later(-1, e.last) {
 		return x.fault(x.pos, "no abort marker at offset %d", e.last)
 	}
 	return err

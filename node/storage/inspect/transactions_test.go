@@ -91,13 +91,16 @@ func TestAnAbortedTransactionWithoutAnEntryIsAFault(t *testing.T) {
 	h := &history{}
 	h.data(1, 3, true)
 	h.end(1, record.Abort)
+	says(t, h.verifyClean(), "no entry for the transaction of producer 1 that begins at offset 0 and is aborted at 3")
+	says(t, h.verify(), "") // a kill may have come before the entry was written
+	h.data(1, 3, false)
 	says(t, h.verify(), "no entry for the transaction of producer 1 that begins at offset 0 and is aborted at 3")
 	h.aborted(1, 0, 3, 4)
 	says(t, h.verify(), "")
 	h.end(1, record.Abort) // ends nothing, and needs no entry
 	says(t, h.verify(), "")
-	h.aborted(1, 0, 4, 5)
-	says(t, h.verify(), "the abort marker at offset 4 ends no transaction")
+	h.aborted(1, 0, 7, 8)
+	says(t, h.verifyClean(), "the abort marker at offset 7 ends no transaction")
 }
 
 // The last stable offset of an entry is where the oldest other transaction begins.

@@ -1,9 +1,11 @@
 package inspect
 
 import (
+	"errors"
 	"math"
 	"strings"
 
+	"tidemark/disk"
 	"tidemark/model/kafka"
 )
 
@@ -14,6 +16,15 @@ type Options struct {
 	// missing in a snapshot.
 	Now                  kafka.Timestamp
 	ProducerExpirationMs int64
+	// Again, if any, is called before something is looked at for the second time
+	// (try 1), the third and so on, because a broker may be changing it: it may wait.
+	Again func(try int)
+}
+
+func (o Options) again(try int) {
+	if o.Again != nil {
+		o.Again(try)
+	}
 }
 
 // horizon is the time (ms) since which a producer must have been silent to be
@@ -42,6 +53,10 @@ type Summary struct {
 // log directories, or one replica's. A Fault is the first byte that is wrong, in
 // the order of names, and within a replica in the order of offsets; another error
 // is the disk's. The Summary counts up to there.
+//
+// A broker may be at work in it: each replica is judged as it is at one moment, one
+// that goes meanwhile is a note. The error wraps ErrChanging if a directory never
+// holds still.
 func Verify(files Files, dir string, o Options) (Summary, error) {
 	w := &walk{opts: o}
 	names, err := files.List(dir)
@@ -55,31 +70,23 @@ func Verify(files Files, dir string, o Options) (Summary, error) {
 // directory tell of it.
 func VerifyReplica(files Files, dir, name string, o Options) (Summary, error) {
 	w := &walk{opts: o}
-	names, err := files.List(dir)
+	d, err := w.openDirectory(files, dir)
 	if err == nil {
-		err = w.one(files, dir, name, names)
+		err = w.replica(d, name)
+	}
+	if err == nil {
+		tp, _ := ReplicaOf(name)
+		err = d.check(w, &tp)
 	}
 	return w.sum, err
-}
-
-func (w *walk) one(files Files, dir, name string, names []string) error {
-	d, err := w.openDirectory(files, dir, names)
-	if err != nil {
-		return err
-	}
-	if err := w.replica(d, name); err != nil {
-		return err
-	}
-	tp, _ := ReplicaOf(name)
-	return d.checkPartition(w, tp)
 }
 
 // directory checks what is in a directory, which may be a replica's too.
 func (w *walk) directory(files Files, dir string, names []string) error {
 	if isReplica(names) {
-		return w.replica(&logDir{files: files, dir: ""}, dir)
+		return w.replica(&logDir{files: files, alone: true}, dir)
 	}
-	d, err := w.openDirectory(files, dir, names)
+	d, err := w.openDirectory(files, dir)
 	if err != nil {
 		return err
 	}
@@ -92,7 +99,7 @@ func (w *walk) directory(files Files, dir string, names []string) error {
 			return err
 		}
 	}
-	return d.check(w)
+	return d.check(w, nil)
 }
 
 // sub checks a directory in a log directory.
@@ -103,13 +110,18 @@ func (w *walk) sub(d *logDir, name string) error {
 		return nil
 	}
 	names, err := d.files.List(path)
-	if err != nil {
-		return err
+	if err == nil {
+		if _, ok := ReplicaOf(name); ok && (isReplica(names) || !isLogDir(names)) {
+			err = w.replica(d, name)
+		} else {
+			err = w.directory(d.files, path, names)
+		}
 	}
-	if _, ok := ReplicaOf(name); ok && (isReplica(names) || !isLogDir(names)) {
-		return w.replica(d, name)
+	if errors.Is(err, disk.ErrNotExist) {
+		w.note(path, "went while the directory was read, not checked")
+		return nil
 	}
-	return w.directory(d.files, path, names)
+	return err
 }
 
 func isReplica(names []string) bool {
@@ -124,48 +136,65 @@ func isLogDir(names []string) bool {
 type logDir struct {
 	files       Files
 	dir         string
+	alone       bool // it has no files, as one replica is looked at
 	clean       bool
 	checkpoints map[string]*offsetCheckpoint
-	topics      map[string]kafka.UUID // of the replicas so far
+	topics      map[string]identified // of the replicas so far
 	ends        map[kafka.TopicPartition]kafka.Offset
 }
 
 // openDirectory reads and checks the files at the top of a log directory.
-func (w *walk) openDirectory(files Files, dir string, names []string) (*logDir, error) {
-	d := &logDir{files: files, dir: dir, checkpoints: map[string]*offsetCheckpoint{}, topics: map[string]kafka.UUID{},
-		ends: map[kafka.TopicPartition]kafka.Offset{}}
-	w.clean = false
-	t, ok, err := readText(files, join(dir, metaFile))
-	if err == nil && ok {
-		w.sum.Directories++
-		err = t.identity()
-	}
-	if err != nil {
+func (w *walk) openDirectory(files Files, dir string) (*logDir, error) {
+	d := &logDir{files: files, dir: dir, topics: map[string]identified{}, ends: map[kafka.TopicPartition]kafka.Offset{}}
+	err := w.steady(dir, func(int) (*pin, error) {
+		w.clean = false
+		t, ok, err := readText(files, join(dir, metaFile))
+		if err == nil && ok {
+			w.sum.Directories++
+			err = t.identity()
+		}
+		if err == nil {
+			err = d.read(w)
+		}
+		if err == nil {
+			err = w.bootstrap(d)
+		}
 		return nil, err
+	})
+	return d, err
+}
+
+// read reads what a broker writes to the top of a log directory again and again.
+func (d *logDir) read(w *walk) error {
+	if d.alone {
+		return nil
 	}
-	t, d.clean, err = readText(files, join(dir, markerFile))
-	if err == nil && d.clean && t.src.size > 0 { // of releases before 3.7 it is empty
+	t, clean, err := readText(d.files, join(d.dir, markerFile))
+	if err == nil && clean && t.src.size > 0 { // of releases before 3.7 it is empty
 		err = t.object("version", 1)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w.clean = d.clean
+	d.clean, w.clean = clean, clean
+	checkpoints := map[string]*offsetCheckpoint{}
 	for _, name := range offsetCheckpoints {
-		if d.checkpoints[name], err = readOffsets(files, join(dir, name)); err != nil {
-			return nil, err
+		if checkpoints[name], err = readOffsets(d.files, join(d.dir, name)); err != nil {
+			return err
 		}
 	}
-	return d, w.bootstrap(d, names)
+	d.checkpoints = checkpoints
+	return nil
 }
 
 // bootstrap checks the first records of the metadata log, which the format tool
 // leaves beside it.
-func (w *walk) bootstrap(d *logDir, names []string) error {
-	if !has(names, "bootstrap.checkpoint") {
+func (w *walk) bootstrap(d *logDir) error {
+	err := w.metadataSnapshot(d.files, join(d.dir, "bootstrap.checkpoint"))
+	if errors.Is(err, disk.ErrNotExist) {
 		return nil
 	}
-	return w.metadataSnapshot(d.files, join(d.dir, "bootstrap.checkpoint"))
+	return err
 }
 
 // entry is the log's entry in one of the checkpoints; not ok: none.
@@ -178,46 +207,66 @@ func (d *logDir) entry(name string, tp kafka.TopicPartition) (src *source, e off
 	return c.src, e, ok
 }
 
-// check compares the checkpoints with the logs, once all were walked.
-func (d *logDir) check(w *walk) error {
-	w.clean = d.clean
-	for _, name := range offsetCheckpoints {
-		c := d.checkpoints[name]
-		for _, e := range c.entries {
-			end, ok := d.ends[e.tp]
-			if !ok {
-				w.note(c.src.path, e.tp.String()+" has no log here")
-				continue
-			}
-			if err := c.check(w, name, e, end); err != nil {
-				return err
+// check compares the checkpoints with the logs, once all were walked, or with the
+// only one that was. Before it believes what it finds it reads both again: a topic
+// may have been deleted and created anew since.
+func (d *logDir) check(w *walk, only *kafka.TopicPartition) error {
+	var wrong kafka.TopicPartition
+	return w.steady(d.dir, func(before int) (*pin, error) {
+		if before > 0 {
+			if err := d.again(w, wrong); err != nil {
+				return nil, err
 			}
 		}
+		w.clean = d.clean
+		for _, name := range offsetCheckpoints {
+			for _, e := range d.checkpoints[name].entries {
+				if only != nil && e.tp != *only {
+					continue
+				}
+				if err := d.entryFits(w, name, e); err != nil {
+					wrong = e.tp
+					return nil, err
+				}
+			}
+		}
+		return nil, nil
+	})
+}
+
+// again reads the checkpoints and one replica anew.
+func (d *logDir) again(w *walk, tp kafka.TopicPartition) error {
+	if err := d.read(w); err != nil {
+		return err
+	}
+	delete(d.ends, tp)
+	sum := w.sum
+	err := w.replica(d, tp.String())
+	w.sum = sum
+	if errors.Is(err, disk.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// entryFits compares an entry of a checkpoint with the log.
+func (d *logDir) entryFits(w *walk, name string, e offsetEntry) error {
+	c := d.checkpoints[name]
+	if end, ok := d.ends[e.tp]; ok {
+		return c.check(w, name, e, end)
+	}
+	if _, err := d.files.List(join(d.dir, e.tp.String())); errors.Is(err, disk.ErrNotExist) {
+		w.note(c.src.path, e.tp.String()+" has no log here")
 	}
 	return nil
 }
 
-// checkPartition does so for one log.
-func (d *logDir) checkPartition(w *walk, tp kafka.TopicPartition) error {
-	w.clean = d.clean
-	for _, name := range offsetCheckpoints {
-		c := d.checkpoints[name]
-		e, ok := c.of(tp)
-		if !ok {
-			continue
-		}
-		if err := c.check(w, name, e, d.ends[tp]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// check compares an entry with the log end. The high watermark is a hint, which a
-// follower's truncation makes stale; a clean stop flushes everything.
+// check compares an entry with the log end. A follower's truncation makes high
+// watermark and log start stale, but not what was flushed; a clean stop flushes
+// everything.
 func (c *offsetCheckpoint) check(w *walk, name string, e offsetEntry, end kafka.Offset) error {
 	switch {
-	case e.offset > end && name == hwFile:
+	case e.offset > end && (name == hwFile || name == startFile):
 		return w.mended(c.src.fault(e.pos, "offset %d of %v lies behind its log end %d", e.offset, e.tp, end))
 	case e.offset > end:
 		return c.src.fault(e.pos, "offset %d of %v lies behind its log end %d", e.offset, e.tp, end)

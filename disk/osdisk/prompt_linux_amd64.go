@@ -1,0 +1,3 @@
+package osdisk
+
+const preadv2 = 327 // system call
