@@ -81,6 +81,31 @@ func TestAlterPartitionIsACompareAndSet(t *testing.T) {
 		{"an answer with another ISR than was asked for", "violation alter-partition-register", `
 			propose 1 e0 p0 1,2
 			answer 1 e0 p1 1`},
+		{"an answer with the ISR that the controller chose itself", "violation alter-partition-register", `
+			propose 1 e0 p0 1,2
+			changed 1 e0 p1 1,3
+			answer 1 e0 p1 1,3`},
+		{"twin: the proposal had asked for it", "pass", `
+			propose 1 e0 p0 1,3
+			changed 1 e0 p1 1,3
+			answer 1 e0 p1 1,3`},
+		{"asked for what was there", "pass", `
+			propose 1 e0 p0 1,2,3
+			answer 1 e0 p0 1,2,3`},
+		{"the answer comes after the controller's next commit", "pass", `
+			propose 1 e0 p0 1,2
+			changed 1 e0 p1 1,2
+			changed 1 e0 p2 1
+			answer 1 e0 p1 1,2`},
+		{"an election leads to the ISR that was proposed in the epoch before", "pass", `
+			propose 1 e0 p0 1,2
+			elected 1 e1 p1 1,2
+			refuse 1 e0 p0 FENCED_LEADER_EPOCH`},
+		{"the controller comes to the ISR later that was proposed in vain", "pass", `
+			propose 1 e0 p0 1,2
+			changed 1 e0 p1 1,3
+			refuse 1 e0 p0 INVALID_UPDATE_VERSION
+			changed 1 e0 p2 1,2`},
 		{"the leader learns what was never committed", "violation alter-partition-register", `
 			changed 1 e0 p1 1,2
 			metadata 1 e0 p1 1,3`},
@@ -120,6 +145,20 @@ func TestAlterPartitionIsACompareAndSet(t *testing.T) {
 			propose 1 e0 p0 1,2
 			changed 1 e0 p1 1,2
 			answer 1 e0 p1 1,2`},
+		{"refused for a replica, by a controller that was further already", "violation alter-partition-register", `
+			propose 1 e0 p0 1,2
+			changed 1 e0 p1 1,2
+			answer 1 e0 p1 1,2
+			changed 1 e0 p2 1
+			propose 1 e0 p1 1,3
+			refuse 1 e0 p1 INELIGIBLE_REPLICA`},
+		{"twin: it went further after the proposal", "pass", `
+			propose 1 e0 p0 1,2
+			changed 1 e0 p1 1,2
+			answer 1 e0 p1 1,2
+			propose 1 e0 p1 1,3
+			changed 1 e0 p2 1
+			refuse 1 e0 p1 INELIGIBLE_REPLICA`},
 		{"a partition epoch is given twice", "violation alter-partition-register+metadata-order", `
 			changed 1 e0 p1 1,2
 			changed 1 e0 p1 1,3`},

@@ -276,11 +276,11 @@ func caseInvariant(b *caseBuilder, l *caseLine) {
 	})
 }
 
-// *audited TOPIC NODE END hw=N: what lies in the segments of a live replica
+// *audited TOPIC NODE END hw=N [from=N]: what lies in the segments of a live replica
 func caseAudited(b *caseBuilder, l *caseLine) {
 	b.emit(l.end, event.AuditReplica, l, l.args[0], func(e *event.Event) {
 		e.Node, e.Text = kafka.BrokerID(num(b.t, l.args[1])), "live"
-		e.Offset, e.End, e.HighWatermark = 0, kafka.Offset(num(b.t, l.args[2])), l.offset(b.t, "hw", 0)
+		e.Offset, e.End, e.HighWatermark = l.offset(b.t, "from", 0), kafka.Offset(num(b.t, l.args[2])), l.offset(b.t, "hw", 0)
 	})
 }
 

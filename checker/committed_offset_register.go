@@ -38,6 +38,9 @@ type offsetOp struct {
 	// staged is the event from which on a transaction's offset was on its way.
 	staged uint64
 	seen   uint64 // the fetch that proves a commit of unknown outcome, 0 for none
+	// spare: the outcome is unknown, and another commit of the same offset may
+	// explain every fetch of it.
+	spare  bool
 	commit *commitOp
 }
 
@@ -61,13 +64,17 @@ func (w *committedOffsetRegister) finish(f *facts, r *Report) {
 	}
 }
 
-// judge judges without the commits of unknown outcome that another commit of the
-// same offset makes superfluous, for they may end at any time and hold all parts
-// together. Only where nothing fits does it let them in.
+// judge judges without the spare commits, for they may end at any time and hold
+// all parts together. Only where nothing fits does it let them in. The first
+// value is told with them all the same: without them, what they wrote would pass
+// for what was there from the beginning.
 func (w *committedOffsetRegister) judge(f *facts, p *groupPartition, r *Report) {
-	bad, crowded := judgeOffsets(f.offsetOps(p, false))
+	ops := f.offsetOps(p)
+	initial := unwritten(ops)
+	sure := slices.DeleteFunc(slices.Clone(ops), func(op offsetOp) bool { return op.spare })
+	bad, crowded := judgeOffsets(sure, initial)
 	if bad != nil || crowded {
-		bad, crowded = judgeOffsets(f.offsetOps(p, true))
+		bad, crowded = judgeOffsets(ops, initial)
 	}
 	switch {
 	case crowded:
@@ -79,8 +86,8 @@ func (w *committedOffsetRegister) judge(f *facts, p *groupPartition, r *Report) 
 	}
 }
 
-func judgeOffsets(ops []offsetOp) (bad *Finding, crowded bool) {
-	reg := offsetRegister{initial: unwritten(ops)}
+func judgeOffsets(ops []offsetOp, initial kafka.Offset) (bad *Finding, crowded bool) {
+	reg := offsetRegister{initial: initial}
 	for len(ops) > 0 && bad == nil && !crowded {
 		n := reg.part(ops)
 		bad, crowded = reg.judge(ops[:n])
@@ -89,9 +96,9 @@ func judgeOffsets(ops []offsetOp) (bad *Finding, crowded bool) {
 	return bad, crowded
 }
 
-// offsetOps lists the operations that count, by the event at which they began:
-// with all that may have taken place, or without those that need not have.
-func (f *facts) offsetOps(p *groupPartition, all bool) []offsetOp {
+// offsetOps lists the operations that may have taken place and that a fetch can
+// tell of, by the event at which they began.
+func (f *facts) offsetOps(p *groupPartition) []offsetOp {
 	read := make(map[kafka.Offset]uint64, len(p.fetches)) // the end of the first fetch of a value
 	for _, q := range p.fetches {
 		if at, ok := read[q.offset]; !ok || q.done.seq < at {
@@ -112,9 +119,10 @@ func (f *facts) offsetOps(p *groupPartition, all bool) []offsetOp {
 		op, certain := f.offsetOp(p, c)
 		seen, wasRead := read[c.offset]
 		only := writers[c.offset] == 1
-		if !certain && (!wasRead || !only && !all) {
+		if !certain && !wasRead {
 			continue
 		}
+		op.spare = !certain && !only
 		if !certain && only && seen >= op.call {
 			op.ret, op.seen = seen, seen
 		}

@@ -234,7 +234,10 @@ func (p *profile) producer(client, key string) string {
 
 // version is kafka.version, as major and minor.
 func (p *profile) version() (v [2]int, known bool) {
-	text := p.topic("", "kafka.version")
+	return parseVersion(p.topic("", "kafka.version"))
+}
+
+func parseVersion(text string) (v [2]int, known bool) {
 	for i := range v {
 		digits := len(text)
 		if k := slices.IndexFunc([]byte(text), func(c byte) bool { return c < '0' || c > '9' }); k >= 0 {

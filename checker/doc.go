@@ -32,6 +32,7 @@
 // tell besides Kafka's own keys:
 //
 //	history.world      closed (every producer is in the history) or open
+//	history.clock      time if only clocks order the events; else their numbers do
 //	kafka.version      such as 3.9; unknown is taken for a recent one
 //	eligible.leader.replicas.version, transaction.version   features, 0 for off
 //	bound.lag.ms, bound.recovery.ms, bound.stuck.ms         what Kafka does not bound

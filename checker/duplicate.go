@@ -63,24 +63,29 @@ func (w *duplicate) partition(f *facts, rd *reading, r *Report) {
 	premises := w.memory.premises(&f.history, rd, repeats)
 	for i, p := range again {
 		if !r.full(w.name(), rd.tp) {
-			r.settle(f, w.twice(f, rd, first[p.send], p).excuse(cmp.Or(premises[i], f.lostCopy(rd.tp, first[p.send].offset, p.offset))), circumstances{client: p.send.client, session: p.send.session})
+			found := w.twice(f, rd, first[p.send], p)
+			r.settle(f, found.excuse(cmp.Or(premises[i], f.lostCopy(rd.tp, first[p.send], p, found.Seq))), circumstances{client: p.send.client, session: p.send.session})
 		}
 	}
 }
 
-// lostCopy is the premise that was broken when a leader started without one of two
-// copies, "" if none did: what is written again then was there no more.
-func (f *facts) lostCopy(tp kafka.TopicPartition, a, b kafka.Offset) string {
+// lostCopy is the premise that was broken when a leader started without the lower of
+// two copies, before both had been seen; "" if none did: what is written again then
+// was there no more. A leader that has the lower one writes none above it, whatever
+// else it lacks. Where no replica was watched, the epochs of the copies say whether an
+// unclean election lies between them.
+func (f *facts) lostCopy(tp kafka.TopicPartition, low, high *place, seen uint64) string {
 	p := f.partition(tp)
 	if p == nil {
 		return ""
 	}
-	for _, c := range p.cuts {
-		if c.premise != "" && (c.from <= a && a < c.to || c.from <= b && b < c.to) {
-			return c.premise
+	if p.leader == nil && low.epoch != kafka.NoEpoch && high.epoch != kafka.NoEpoch {
+		if l := p.uncleanSince(min(low.epoch, high.epoch), max(low.epoch, high.epoch)); l != nil {
+			return uncleanPremise(l)
 		}
+		return ""
 	}
-	return ""
+	return p.excuseBetween(low.offset, 0, seen)
 }
 
 // firstSeen is the lowest place of each send that has several.

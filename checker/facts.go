@@ -21,6 +21,7 @@ type facts struct {
 	groups     *groupIndex
 	partitions map[kafka.TopicPartition]*partition
 	order      []*partition
+	tombstones map[partitionKey][]*send  // that are not proven; see mayHold
 	died       map[kafka.BrokerID]string // how a node's last life ended
 	damaged    map[kafka.BrokerID]*damage
 	starting   map[kafka.BrokerID]bool // nodes that booted and are not registered yet

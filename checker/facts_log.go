@@ -130,7 +130,7 @@ func (f *facts) tookOut(rd *reading, p *place, by *poll) bool {
 		return true // the history does not show keys
 	}
 	newer, tombstone := rd.keyed(f).newer(rd, p, key), rd.hashOf(p) == 0
-	return newer != nil || tombstone
+	return newer != nil || tombstone || f.mayBeDeleted(rd, p, key, by)
 }
 
 // key is the key of a record, 0 for none or not known.

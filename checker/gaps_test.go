@@ -51,6 +51,18 @@ func TestEveryOffsetThatWasPassedOverIsInOneClass(t *testing.T) {
 			1-2 A send x b -> ok@2
 			3 *log-start x 2 retention
 			5-6 c poll x from=0 -> 2=b drained`, checker.Gaps{Data: 1, BelowStart: 2}},
+		{"a record below the log start", `
+			1-2 A send x a -> ok@0
+			3-4 A send x b -> ok@1
+			5-6 c poll x -> 0=a 1=b
+			7 *log-start x 1 retention
+			8-9 d poll x from=0 -> 1=b drained`, checker.Gaps{Data: 1, BelowStart: 1}},
+		{"a record whose key was written again", `
+			profile topic x: cleanup.policy=compact
+			1-2 A send x k=a -> ok@0
+			3-4 A send x k=b -> ok@1
+			5 *cleaned x 1
+			6-7 c poll x from=0 -> 1=k=b drained`, checker.Gaps{Data: 1, Compacted: 1}},
 		{"compacted away", `
 			profile topic x: cleanup.policy=compact
 			1-2 A send x b -> ok@2
@@ -65,6 +77,16 @@ func TestEveryOffsetThatWasPassedOverIsInOneClass(t *testing.T) {
 			3 *elected x 2 e2 isr=2 unclean
 			4-5 A send x b -> ok@1
 			6-7 c poll x from=0 -> 1=b drained`, checker.Gaps{Data: 1, Truncated: 1}},
+		{"sent after the lineage ended", `
+			1 *elected x 2 e2 isr=2 unclean
+			2-3 A send x a -> ok@0
+			4-5 A send x b -> ok@1
+			6-7 c poll x from=0 -> 1=b drained`, checker.Gaps{Data: 1, Lost: 1}},
+		{"passed over before the lineage ended", `
+			1-2 A send x a -> ok@0
+			3-4 A send x b -> ok@1
+			5-6 c poll x from=0 -> 1=b drained
+			7 *elected x 2 e2 isr=2 unclean`, checker.Gaps{Data: 1, Lost: 1}},
 		{"of producers that are not shown", `
 			world open
 			1-2 A send x a -> ok@0

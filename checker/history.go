@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tidemark/model/event"
@@ -22,7 +23,8 @@ type history struct {
 	listings map[listing]stamp // not answered yet
 	// Sends with something that few histories have: rules that need it go over all
 	// sends only then.
-	failed, made, keyed, identified int // that failed, were made from a record, have a key, have a producer id or epoch
+	strayed                         string // what of the present event, the end of a send, is not of that send
+	failed, made, keyed, identified int    // that failed, were made from a record, have a key, have a producer id or epoch
 }
 
 // pollCall is the last PollInvoke of a client.
@@ -105,11 +107,15 @@ func (h *history) identify(s *event.Session) {
 	}
 }
 
+// beyondOffsets is no record's offset: behind each there is a next one.
+const beyondOffsets kafka.Offset = math.MaxInt64
+
 func (h *history) completed(f *facts, e *event.Event) {
 	s := h.send(e.Attempt)
 	if s == nil || s.done != 0 {
 		return // malformed tells
 	}
+	h.strayed = s.strays(e)
 	s.done, s.doneAt, s.outcome, s.code = e.Seq, e.At, e.Kind, e.Code
 	if s.tp.Topic != e.Topic || s.tp.Partition != e.Partition {
 		s.origin = h.senders.origin(s.client, e.Topic, e.Partition)
@@ -124,7 +130,7 @@ func (h *history) completed(f *facts, e *event.Event) {
 	if e.Kind == event.SendFail {
 		h.failed++
 	}
-	if e.Kind == event.SendOK && e.Offset != kafka.NoOffset {
+	if e.Kind == event.SendOK && e.Offset != kafka.NoOffset && e.Offset < beyondOffsets {
 		s.offset = e.Offset
 		if s.origin.reading == nil {
 			s.origin.reading = h.reading(s.tp)

@@ -33,7 +33,11 @@ func (w *kvView) finish(f *facts, r *Report) {
 			if !any && (rd.hashOf(p) == 0 || p.offset < rd.facts.startAt(d.seq)) || any && held == p.offset || r.full(w.name(), rd.tp) {
 				continue
 			}
-			c := circumstances{client: d.client, tombstone: rd.hashOf(p) == 0, age: max(0, f.clocks.most(rd.keptFrom(p, d), d.stamp()))}
+			deleted := f.mayBeDeleted(rd, p, key, d)
+			if deleted && !any {
+				continue
+			}
+			c := circumstances{client: d.client, tombstone: deleted || rd.hashOf(p) == 0, age: max(0, f.clocks.most(rd.keptFrom(p, d), d.stamp()))}
 			r.settle(f, w.differs(f, rd, p, d, held, any).excuse(f.excuse(rd, p, d)), c)
 		}
 	}

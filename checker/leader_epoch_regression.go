@@ -8,7 +8,8 @@ import (
 )
 
 // leaderEpochRegression: along a log leader epochs never fall (KIP-101), for one
-// reader in one poll and over all that was read, unless the log was cut.
+// reader in one poll and over all that was read, unless the log was cut. So a record
+// has one epoch for everybody.
 type leaderEpochRegression struct{ tally }
 
 func (*leaderEpochRegression) name() string { return "leader-epoch-regression" }
@@ -23,6 +24,11 @@ func (w *leaderEpochRegression) finish(f *facts, r *Report) {
 		}
 		if len(o.cuts) > 0 {
 			continue
+		}
+		for _, s := range rd.log.epochs {
+			if !r.full(w.name(), rd.tp) {
+				w.differs(f, r, rd, s)
+			}
 		}
 		var highest *place
 		for i := range o.places {
@@ -39,6 +45,26 @@ func (w *leaderEpochRegression) finish(f *facts, r *Report) {
 			}
 		}
 	}
+}
+
+// differs tells that a record was read in two epochs. One of them falls, below or
+// above it.
+func (w *leaderEpochRegression) differs(f *facts, r *Report, rd *reading, s sight) {
+	p, rec := rd.poll(s.poll), rd.record(s.record)
+	i := rd.log.find(rec.Offset)
+	for rd.log.places[i].record < 0 || rd.log.places[i].attempt != rec.Attempt || rd.log.places[i].hash != rec.Hash {
+		if i++; i == len(rd.log.places) || rd.log.places[i].offset != rec.Offset {
+			return
+		}
+	}
+	q := &rd.log.places[i]
+	first := rd.poll(q.first)
+	x := f.history.sighting(w.name(), rd, p, rec, fmt.Sprintf("it was written in epoch %d, and %s had read it in epoch %d (event %d)", rec.Epoch, first.client, q.epoch, first.seq))
+	x.Witness = []uint64{first.seq, p.seq}
+	if part := f.partition(rd.tp); part != nil {
+		x = x.excuse(part.excuseBetween(rec.Offset, 0, p.seq))
+	}
+	r.settle(f, x, circumstances{client: p.client})
 }
 
 // fell tells that a record has a lower epoch than one below it, which was read

@@ -450,6 +450,47 @@ func TestAcknowledgedRecordThatWasNeverCommittedNamesItsTruncation(t *testing.T)
 	}
 }
 
+// Replica 2 loses it first. What replica 3 lost before the acknowledgement does
+// not count, nor what lay below or above the record.
+func TestLossIsToldByTheFirstReplicaThatLostTheRecord(t *testing.T) {
+	r := checker.Check(history(t, `
+		elect 1 e1 1,2,3,4 create
+		lead 1 e1 end=0 hw=0
+		send q z
+		append 1 e1 0-1 z
+		append 2 e1 0-1 z
+		append 3 e1 0-1 z
+		send p a
+		append 1 e1 1-2 a
+		append 3 e1 1-2 a
+		cut 3 2-1 diverging
+		ok p a@1
+		cut 3 1-0 diverging
+		append 2 e1 1-2 a
+		append 2 e1 2-3 z
+		cut 2 3-2 diverging
+		append 3 e1 0-1 z
+		append 3 e1 1-2 a
+		elect 4 e2 1,2,3,4 clean
+		lead 4 e2 end=0 hw=0
+		cut 2 2-0 diverging
+		cut 1 2-0 diverging
+		cut 3 2-0 diverging
+		send p b
+		send p c
+		append 4 e2 0-1 b
+		append 4 e2 1-2 c
+		hw 4 0-2 leader
+		poll v 0-2 0=b 1=c drained`))
+	const cutOf2 = 20
+	for _, f := range r.Findings {
+		if f.Rule == "lost-write" && f.Lost.Seq == cutOf2 && f.Node == 2 {
+			return
+		}
+	}
+	t.Errorf("want a lost-write at event %d of broker 2%s", cutOf2, explain(r))
+}
+
 func TestEachPartitionIsJudgedByItself(t *testing.T) {
 	events := history(t, `
 		send A a

@@ -189,6 +189,7 @@ func (b *indexBuilder) record(i, k int32, by *poll) {
 	at := b.find(r.offset)
 	p := &b.places[at]
 	if r.ref >= 0 && p.known && !p.end && p.control == event.DataRecord && p.send == h.sends.at(int(r.ref)) && (b.next == nil || b.next[at] == 0) {
+		b.compareEpochs(p, r.epoch, sight{i, k})
 		p.seenBy(i, k, by.seq, r.epoch)
 		return
 	}
@@ -207,6 +208,13 @@ func (b *indexBuilder) record(i, k int32, by *poll) {
 	b.prove(at, &n)
 }
 
+// compareEpochs notes that a record was shown in another epoch than at first.
+func (b *indexBuilder) compareEpochs(p *place, epoch kafka.LeaderEpoch, s sight) {
+	if epoch != p.epoch && epoch != kafka.NoEpoch && p.epoch != kafka.NoEpoch {
+		b.epochs = append(b.epochs, s)
+	}
+}
+
 // prove adds what one proof says to the places at its offset.
 func (b *indexBuilder) prove(at int, n *place) {
 	n.known = true
@@ -220,6 +228,7 @@ func (b *indexBuilder) prove(at int, n *place) {
 			*p, *n = *n, *p
 		}
 		if p.same(n) {
+			b.compareEpochs(p, n.epoch, sight{n.first, n.record})
 			p.merge(n)
 			return
 		}

@@ -21,12 +21,15 @@ type logIndex struct {
 	lo      kafka.Offset
 	at      []int32
 	damaged []sight // records that differ from what was sent, by offset
+	epochs  []sight // records in another epoch than at their first sight
 	// What polls show, in their order. epochsBack are records of a lower epoch than the one before in the same poll.
 	epochsBack []sight
-	jumps      []jump  // offsets that a poll passed over
-	back       []sight // records at or below the one before in the same poll
-	repeated   []*send // sends that were read at a second offset, in order of offset
-	covered    []span  // what readers passed over, joined; see spans
+	jumps      []jump   // offsets that a poll passed over
+	back       []sight  // records at or below the one before in the same poll
+	repeated   []*send  // sends that were read at a second offset, in order of offset
+	covered    []span   // what readers passed over, joined; see spans
+	free       []span   // at which nothing is known to lie; see holes
+	grown      []growth // how far the log reached, by event; see reached
 }
 
 // place is one record at one offset.

@@ -1,8 +1,10 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 
+	"tidemark/model/event"
 	"tidemark/model/kafka"
 )
 
@@ -11,6 +13,8 @@ import (
 //
 //	acknowledged at o ── last poll that covers o ─▶ the record: kept
 //	                                              ▶ nothing, or another: lost
+//	                                              ▶ the record, and a later drained read ends
+//	                                                below o: unknown
 //	                     no poll covers o ────────▶ the drained end lies at or below o, and
 //	                                                the lineage shows that it is gone: lost
 //	                                              ▶ else unseen: a note, or, after a drained
@@ -92,6 +96,9 @@ func (l *lostWrite) judge(f *facts, rd *reading, p *place) (*poll, whereabouts) 
 		return nil, present
 	}
 	l.checks++
+	if p.last == p.cover && l.fellShort(f, rd, s, last) {
+		l.unseen = append(l.unseen, s)
+	}
 	if p.last == p.cover || rd.isElsewhere(s) || f.tookOut(rd, p, last) {
 		return nil, present
 	}
@@ -99,6 +106,20 @@ func (l *lostWrite) judge(f *facts, rd *reading, p *place) (*poll, whereabouts) 
 		return last, replaced
 	}
 	return last, nothing
+}
+
+// fellShort reports whether the last read to the end began after a record was
+// acknowledged and read, and did not reach it. After a fail-over a high watermark may
+// lag for a while; nobody came by later to see that it did no more.
+func (l *lostWrite) fellShort(f *facts, rd *reading, s *send, last *poll) bool {
+	d := l.drained
+	if d == nil || d.end > s.offset || d.isolation == event.ReadCommitted && last.isolation != event.ReadCommitted {
+		return false
+	}
+	if part := f.partition(rd.tp); part != nil && part.excuseBetween(s.offset, s.invoked, d.seq) != "" {
+		return false // then it need not be there
+	}
+	return cmp.Or(d.invoked, d.seq) > max(s.done, last.seq)
 }
 
 // cutOff reports whether the last read to the end did not reach a record and no

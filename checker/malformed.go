@@ -65,6 +65,9 @@ func (m *malformed) why(f *facts, e *event.Event) string {
 		if s := f.history.send(e.Attempt); s == nil || s.done != e.Seq {
 			return fmt.Sprintf("ends attempt %d of %s, which is not open", event.Ordinal(e.Attempt), e.Client)
 		}
+		if why := f.history.strayed; why != "" {
+			return fmt.Sprintf("ends attempt %d and %s", event.Ordinal(e.Attempt), why)
+		}
 	case event.Assigned:
 		if e.Who().Group != "" {
 			m.assigned[session{e.Client, e.TP()}], m.members[e.Client] = true, true

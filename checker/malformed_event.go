@@ -13,7 +13,7 @@ import (
 func impossible(e *event.Event) string {
 	switch e.Kind {
 	case event.SendOK:
-		if e.Offset < kafka.NoOffset {
+		if e.Offset < kafka.NoOffset || e.Offset == beyondOffsets {
 			return fmt.Sprintf("acknowledges attempt %d of %s at offset %d", event.Ordinal(e.Attempt), e.Client, e.Offset)
 		}
 	case event.PollOK:

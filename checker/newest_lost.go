@@ -23,7 +23,7 @@ func (w *newestLost) finish(f *facts, r *Report) {
 			}
 			w.checks++
 			old := keys.older(rd, p, key, p.proof)
-			if p.last == p.cover || old == nil || r.full(w.name(), rd.tp) {
+			if p.last == p.cover || old == nil || old.last < p.cover && f.mayBeDeleted(rd, p, key, by) || r.full(w.name(), rd.tp) {
 				continue
 			}
 			x := survived(w.name(), f, rd, p, old, by)

@@ -69,6 +69,22 @@ func (s *send) holds(rec event.Record) bool {
 	return s.hash == rec.Hash
 }
 
+// strays says how the end of a send names another one than began, "" if it does not.
+// A partition may be known by the end alone.
+func (s *send) strays(e *event.Event) string {
+	switch {
+	case e.Client != s.client:
+		return fmt.Sprintf("is told to %s, and %s sent it", e.Client, s.client)
+	case e.Topic != s.tp.Topic || e.Partition != s.tp.Partition && e.Partition >= 0 && s.tp.Partition >= 0:
+		return fmt.Sprintf("names %s, and it was sent to %s", e.TP(), s.tp)
+	case e.Partition < 0 && e.Kind == event.SendOK && e.Offset != kafka.NoOffset:
+		return fmt.Sprintf("names offset %d of no partition", e.Offset)
+	case e.Hash != s.hash && e.Hash != 0 && s.hash != 0:
+		return "names another value than was sent"
+	}
+	return ""
+}
+
 // what names a send in a sentence.
 func (s *send) what() string {
 	if s.text != "" {

@@ -107,7 +107,7 @@ func (c *cluster) addClient(id kafka.BrokerID, name string) {
 	}
 	c.world.AddNode(sim.NodeConfig{ID: id, Name: name, Boot: func(sim.BootInfo) node.Spec {
 		return node.Spec{ID: id, Lanes: []node.LaneSpec{{Lane: node.App,
-			Process: app.New(app.Config{Name: name, Bootstrap: bootstrap})}}}
+			Process: app.New(app.Config{Name: name, Bootstrap: bootstrap, Run: idsFrom(firstClient, len(c.clients))})}}}
 	}})
 }
 

@@ -11,7 +11,10 @@ type Error struct {
 	Err   error  // what was expected, what was found
 }
 
-func (e *Error) Error() string {
+// Error is the line; a name or a value in it that does not print is escaped.
+func (e *Error) Error() string { return Printable(e.line()) }
+
+func (e *Error) line() string {
 	where := e.File
 	if e.Line > 0 {
 		where = fmt.Sprintf("%s:%d", e.File, e.Line)

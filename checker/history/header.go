@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,17 +104,19 @@ func (h Header) clock() Clock {
 func ParseHeader(line []byte) (h Header, field string, err error) {
 	var j jsonHeader
 	if err := json.Unmarshal(line, &j); err != nil {
-		var t *json.UnmarshalTypeError
-		if errors.As(err, &t) {
-			return h, t.Field, fmt.Errorf("expected %v, found a JSON %s", t.Type, t.Value)
+		field, err = JSONFault(line, "a header line such as "+exampleHeader, err)
+		if field == "profile" {
+			err = fmt.Errorf(`%w: scope, key and value are texts, {"cluster":{"min.insync.replicas":"2"}}`, err)
 		}
-		return h, "", fmt.Errorf("expected a header line such as %s, found what is no JSON object: %w", exampleHeader, err)
+		return h, field, err
 	}
 	switch {
 	case j.Version == nil:
 		return h, versionKey, fmt.Errorf("missing: a history begins with a header line such as %s", exampleHeader)
-	case *j.Version < 1 || *j.Version > Version:
-		return h, versionKey, fmt.Errorf("expected 1 to %d, found %d: a newer tidemark wrote this", Version, *j.Version)
+	case *j.Version < 1:
+		return h, versionKey, fmt.Errorf("expected %d, found %d: there is no such version of the format", Version, *j.Version)
+	case *j.Version > Version:
+		return h, versionKey, fmt.Errorf("expected %d, found %d: a newer tidemark wrote this", Version, *j.Version)
 	case j.World != "" && j.World != "open" && j.World != "closed":
 		return h, "world", fmt.Errorf("expected open or closed, found %q", j.World)
 	case j.Clock != "" && Clock(j.Clock) != BySeq && Clock(j.Clock) != ByTime:

@@ -161,6 +161,35 @@ func TestReaderFindsAFewEventsWithoutTheOthers(t *testing.T) {
 	}
 }
 
+func TestAFewEventsAreFoundHoweverTheLinesAreSpaced(t *testing.T) {
+	for _, line := range []string{
+		`{"seq": %d, "kind": "client-crashed", "client": "c"}`,
+		`{ "seq" : %d , "kind" : "client-crashed" , "client" : "c" }`,
+		"{\t\"seq\"\t:\t%d\t,\"kind\":\"client-crashed\",\"client\":\"c\"}",
+		`{"kind": "client-crashed", "seq": %d, "client": "c"}`,
+		`{"client":"c","kind":"client-crashed","seq":%d}`,
+	} {
+		text := `{"tidemark_history": 1}`
+		for seq := 1; seq <= 12; seq++ {
+			text += "\n" + fmt.Sprintf(line, seq)
+		}
+		r := open(t, "h", text)
+		r.Only(map[uint64]bool{3: true, 10: true})
+		events, err := read(r)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		for _, want := range []uint64{3, 10} {
+			if !slices.ContainsFunc(events, func(e event.Event) bool { return e.Seq == want }) {
+				t.Errorf("%s: event %d was passed over", line, want)
+			}
+		}
+		if strings.HasPrefix(strings.TrimLeft(line, "{ \t"), `"seq"`) && len(events) != 2 {
+			t.Errorf("%s: %d events, want the 2 alone", line, len(events))
+		}
+	}
+}
+
 func TestLinesWithoutNumbersAreNumberedAsTheyStand(t *testing.T) {
 	events, err := read(open(t, "f", head+`{"kind":"client-crashed","client":"a"}`+"\n\n"+`{"kind":"client-crashed","client":"b"}`))
 	if err != nil {
@@ -176,10 +205,24 @@ func TestFaultyLineIsToldWithFileLineFieldAndWhatWasExpected(t *testing.T) {
 		{"", `h: expected a history, found an empty file`},
 		{"hello\n", `h:1: expected a header line such as`},
 		{`{"seq":1}`, `h:1: field "tidemark_history": missing`},
-		{`{"tidemark_history":2}`, `h:1: field "tidemark_history": expected 1 to 1, found 2`},
+		{`{"tidemark_history":2}`, `h:1: field "tidemark_history": expected 1, found 2: a newer tidemark wrote this`},
+		{`{"tidemark_history":0}`, `h:1: field "tidemark_history": expected 1, found 0: there is no such version`},
+		{`{"tidemark_history":-1}`, `h:1: field "tidemark_history": expected 1, found -1: there is no such version`},
+		{`{"tidemark_history":"1"}`, `h:1: field "tidemark_history": expected a whole number of 64 bits, found a text`},
+		{`{"tidemark_history":1.5}`, `h:1: field "tidemark_history": expected a whole number of 64 bits, found 1.5`},
+		{`{"tidemark_history":1,"world":3}`, `h:1: field "world": expected a text in quotes, found a number`},
+		{`{"tidemark_history":1,"profile":[]}`, `h:1: field "profile": expected an object, found a list`},
+		{`{"tidemark_history":1,"profile":{"cluster":true}}`, `h:1: field "profile": expected an object, found true or false: scope, key and value are texts`},
+		{`[1]`, `h:1: expected a header line such as {"tidemark_history":1,"world":"closed","clock":"seq"}, found a list`},
+		{`{"tidemark_history":1,"wor`, `h:1: the line ends within its JSON: was the file cut off?`},
+		{`{"tidemark_history":1,"world":`, `h:1: the line ends within its JSON: was the file cut off?`},
+		{head + `{"kind":"died","hw":-9}`, `h:2: field "hw": expected -1, for none, or more, found -9`},
+		{head + `{"kind":"died","lso":-2}`, `h:2: field "lso": expected -1, for none, or more, found -2`},
+		{head + `{"kind":"died","end":-2}`, `h:2: field "end": expected -1, for none, or more, found -2`},
+		{head + "{\"kind\":\"\x1b[31m\"}", `h:2: field "kind": expected a kind in quotes, found "\x1b[31m"`},
 		{`{"tidemark_history":1,"world":"flat"}`, `h:1: field "world": expected open or closed, found "flat"`},
 		{`{"tidemark_history":1,"clock":"sun"}`, `h:1: field "clock": expected seq or time, found "sun"`},
-		{`{"tidemark_history":1,"profile":{"cluster":{"a":2}}}`, `h:1: field "profile`},
+		{`{"tidemark_history":1,"profile":{"cluster":{"a":2}}}`, `h:1: field "profile": expected a text in quotes, found a number: scope, key and value are texts`},
 		{head + `{"seq":1,"kind":"died"}` + "\n" + `{"seq":x}`, `h:3: field "seq": expected a whole number from 0 to 18446744073709551615, found x`},
 		{head + `{"seq":1,"kind":"sent"}`, `h:2: field "kind": expected a kind of event (see FORMAT.md), found "sent"`},
 		{head + `{"seq":1}`, `h:2: field "kind": missing`},

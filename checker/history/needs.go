@@ -87,6 +87,14 @@ func sensible(e *event.Event) (field string, err error) {
 			return low.field, fmt.Errorf("expected %d or more, found %d", low.at, told)
 		}
 	}
+	for _, o := range [...]struct {
+		field string
+		at    kafka.Offset
+	}{{"offset", e.Offset}, {"end", e.End}, {"hw", e.HighWatermark}, {"lso", e.LastStable}} {
+		if o.at < kafka.NoOffset {
+			return o.field, fmt.Errorf("expected %d, for none, or more, found %d", kafka.NoOffset, o.at)
+		}
+	}
 	switch {
 	case e.Kind == event.PollOK && e.End < e.Offset:
 		return "end", fmt.Errorf("expected at least the offset, %d, at which the poll began, found %d", e.Offset, e.End)

@@ -54,20 +54,19 @@ func NewReader(file string, in io.Reader) (*Reader, error) {
 // the rest of their lines: for a file that was read before.
 func (r *Reader) Only(seqs map[uint64]bool) { r.only = seqs }
 
-// passesOver reports whether a line begins with a seq that nobody wants.
+// passesOver reports whether a line begins with a seq that nobody wants. JSON's
+// white space may stand anywhere; a line that begins otherwise is read.
 func (r *Reader) passesOver(line []byte) bool {
-	digits, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
-	if r.only == nil || !ok {
+	if r.only == nil {
 		return false
 	}
-	seq := uint64(0)
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			break
-		}
-		seq = seq*10 + uint64(c-'0')
+	s := scanner{line: line}
+	if !s.take('{') || s.next() != '"' || !s.word(`"seq"`) || !s.take(':') {
+		return false
 	}
-	return !r.only[seq]
+	s.blanks()
+	seq, ok := s.digits()
+	return ok && !r.only[seq]
 }
 
 // Header is the header line.

@@ -40,7 +40,8 @@ Formats (--format, recognised by their beginning if it is auto):
 What Kafka promised depends on settings. A history in tidemark's format brings them along;
 --profile KEY=VALUE, or --profile FILE in .properties syntax, says them for all clients and
 topics, over what the history says: acks=1, min.insync.replicas=2, cleanup.policy=compact,
-consumer.isolation.level=read_committed. history.world=open says that producers wrote that
+consumer.isolation.level=read_committed; topic.orders.cleanup.policy=compact, which a FILE
+cannot say, is for topic orders alone. history.world=open says that producers wrote that
 the history does not show.
 
 A rule that found nothing to judge is unknown, not passed. Findings come in order of their
@@ -136,6 +137,11 @@ func judgeHistory(in *checkInput, stderr io.Writer) (checkResult, error) {
 	c := checker.New()
 	for _, e := range s.Header().Events() {
 		c.Observe(&e)
+	}
+	if s.Header().Clock == history.ByTime {
+		byTime := event.New(event.Profile)
+		byTime.Text = "history.clock=time"
+		c.Observe(&byTime)
 	}
 	var e event.Event
 	for {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,7 @@ func newCheckInput(files []string, f checkFlags, given overrides) (in *checkInpu
 	if f.clockErr < 0 {
 		return nil, nil, usageError("--clock-error is %v: write how wrong a clock may be either way, 0 or more", f.clockErr)
 	}
+	files = slices.Sorted(slices.Values(files)) // what is told of equal times is not to depend on how they are named
 	in = &checkInput{files: files, paths: slices.Clone(files), format: f.format, given: given, clockErr: int64(f.clockErr)}
 	done = func() {}
 	for i, name := range files {
@@ -115,6 +117,9 @@ func (in *checkInput) open(p *progress, only map[uint64]bool) (*openHistory, err
 		} else {
 			part, err = in.read(in.files[i], &countingReader{f, read})
 		}
+		if err == nil {
+			part, err = toldSettings(part)
+		}
 		if err != nil {
 			o.Close()
 			return nil, err
@@ -123,8 +128,8 @@ func (in *checkInput) open(p *progress, only map[uint64]bool) (*openHistory, err
 	}
 	if len(parts) == 1 {
 		o.Stream = parts[0]
-		if r, own := o.Stream.(*history.Reader); own {
-			r.Only(only)
+		if t, told := o.Stream.(*told); told {
+			t.only(only)
 		}
 	} else {
 		m, err := history.Merge(parts...)
@@ -151,22 +156,59 @@ const sniffed = 4096
 
 // read opens one file in its format.
 func (in *checkInput) read(name string, r io.Reader) (history.Stream, error) {
+	b := bufio.NewReaderSize(r, sniffed)
+	begins, _ := b.Peek(sniffed)
+	if err := notText(begins); err != nil {
+		return nil, &history.Error{File: name, Err: err}
+	}
+	if bytes.HasPrefix(begins, []byte(byteOrderMark)) {
+		begins = begins[len(byteOrderMark):]
+		if _, err := b.Discard(len(byteOrderMark)); err != nil {
+			return nil, &history.Error{File: name, Err: err}
+		}
+	}
 	format := in.format
 	if format == formatAuto {
-		b := bufio.NewReaderSize(r, sniffed)
-		begins, _ := b.Peek(sniffed)
-		format, r = sniff(begins), b
+		format = sniff(begins)
 	}
 	o := history.ImportOptions{Alone: len(in.files) == 1, ClockErr: in.clockErr}
 	switch format {
 	case formatJepsen:
-		return jepsen.Read(name, r, jepsen.Options{})
+		return jepsen.Read(name, b, jepsen.Options{})
 	case formatVerifiable:
-		return verifiable.Read(name, r, o)
+		return verifiable.Read(name, b, o)
 	case formatKgoVerifier:
-		return kgoverifier.Read(name, r, o)
+		return kgoverifier.Read(name, b, o)
 	}
-	return history.NewReader(name, r)
+	own, err := history.NewReader(name, b)
+	if err != nil && in.format == formatAuto && len(begins) > 0 && !bytes.Contains(begins, []byte(`"tidemark_history"`)) {
+		err = fmt.Errorf("%w; if it is a history of another format, say which: --format %s", err, strings.Join(formats[2:], ", "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return own, nil
+}
+
+// byteOrderMark is what some editors put before UTF-8; it says nothing.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// notText tells of files whose beginning shows that they are no text to read.
+func notText(begins []byte) error {
+	for _, kind := range []struct{ magic, fault string }{
+		{"\x1f\x8b", "it is compressed with gzip: decompress it first, gzip -dc FILE | tidemark check -"},
+		{"\x28\xb5\x2f\xfd", "it is compressed with zstd: decompress it first, zstd -dc FILE | tidemark check -"},
+		{"\xfd7zXZ\x00", "it is compressed with xz: decompress it first, xz -dc FILE | tidemark check -"},
+		{"BZh", "it is compressed with bzip2: decompress it first, bzip2 -dc FILE | tidemark check -"},
+		{"PK\x03\x04", "it is a zip archive: unpack it first"},
+		{"\xff\xfe", "it is UTF-16: write it as UTF-8"},
+		{"\xfe\xff", "it is UTF-16: write it as UTF-8"},
+	} {
+		if bytes.HasPrefix(begins, []byte(kind.magic)) {
+			return errors.New("expected text, found a file that is none: " + kind.fault)
+		}
+	}
+	return nil
 }
 
 // sniff tells a file's format by its beginning; what looks like none of the

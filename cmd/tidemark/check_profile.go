@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tidemark/checker"
 	"tidemark/checker/history"
 	"tidemark/model/event"
 	"tidemark/model/kafka"
@@ -17,6 +18,7 @@ type overrides struct {
 	world    string // open, closed or "" for the history's own
 	acks     *int16 // of every send
 	cluster  []plan.Setting
+	topics   []history.Setting // of one topic each
 	producer []plan.Setting
 	consumer []plan.Setting
 }
@@ -47,7 +49,15 @@ func (f checkFlags) overrides(stderr io.Writer) (overrides, error) {
 			o.world = value
 			continue
 		}
-		if err := kafka.CheckScoped(key, value); err != nil {
+		if topic, bare, ok := oneTopic(key); ok {
+			s := history.Setting{Scope: "topic " + topic, Key: bare, Value: value}
+			if err := checker.CheckSetting(s.Scope, bare, value); err != nil {
+				return o, usageError("--profile: %w", err)
+			}
+			o.topics = append(o.topics, s)
+			continue
+		}
+		if err := checker.CheckSetting(history.ClusterScope, key, value); err != nil {
 			return o, usageError("--profile: %w", err)
 		}
 		o.add(plan.Setting{Key: key, Value: value})
@@ -58,8 +68,12 @@ func (f checkFlags) overrides(stderr io.Writer) (overrides, error) {
 func (o *overrides) add(s plan.Setting) {
 	scopes, bare := kafka.Scoped(s.Key)
 	s.Key = bare
-	if scopes&(kafka.BrokerScope|kafka.TopicScope) != 0 {
+	// A scope of none: the key is one that only the contract knows.
+	if scopes == 0 || scopes&(kafka.BrokerScope|kafka.TopicScope) != 0 {
 		o.cluster = append(o.cluster, s)
+		if t := behind(bare); t != "" && t != bare {
+			o.cluster = append(o.cluster, plan.Setting{Key: t, Value: s.Value})
+		}
 	}
 	if scopes&kafka.ProducerScope != 0 {
 		o.producer = append(o.producer, s)
@@ -76,9 +90,37 @@ func (o *overrides) add(s plan.Setting) {
 	}
 }
 
+// oneTopic cuts a key that names one topic: topic.orders.cleanup.policy. The longest
+// key of Kafka's wins.
+func oneTopic(arg string) (topic, key string, ok bool) {
+	rest, ok := strings.CutPrefix(arg, "topic.")
+	if _, all := kafka.Lookup(kafka.TopicScope, rest); all || !ok {
+		return "", "", false
+	}
+	for i, c := range rest {
+		if c != '.' || i == 0 {
+			continue
+		}
+		if _, found := kafka.Lookup(kafka.TopicScope, rest[i+1:]); found {
+			return rest[:i], rest[i+1:], true
+		}
+	}
+	return "", "", false
+}
+
+// behind is the topic key whose default a broker key gives, "" for other keys.
+func behind(broker string) string {
+	for _, d := range kafka.Definitions(kafka.TopicScope) {
+		if d.Broker == broker {
+			return d.Key
+		}
+	}
+	return ""
+}
+
 // over puts the overrides over a history.
 func (o overrides) over(s history.Stream) history.Stream {
-	if o.world == "" && len(o.cluster)+len(o.producer)+len(o.consumer) == 0 {
+	if o.world == "" && len(o.cluster)+len(o.topics)+len(o.producer)+len(o.consumer) == 0 {
 		return s
 	}
 	return &overridden{Stream: s, o: o, known: map[string]bool{}}
@@ -110,12 +152,17 @@ func (s *overridden) Header() history.Header {
 	for _, c := range s.o.cluster {
 		kept = append(kept, history.Setting{Scope: history.ClusterScope, Key: c.Key, Value: c.Value})
 	}
-	h.Profile = kept
+	h.Profile = append(kept, s.o.topics...)
 	return h
 }
 
 // replaces reports whether --profile says something else for a scope's key.
 func (o overrides) replaces(scope, key string) bool {
+	for _, t := range o.topics {
+		if t.Scope == scope && t.Key == key {
+			return true
+		}
+	}
 	settings := o.cluster
 	switch {
 	case strings.HasPrefix(scope, "producer "):

@@ -143,12 +143,19 @@ func TestBadInputIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"check", legal, legal}, "is given twice"},
 		{[]string{"check", "--format", "xml", legal}, `--format is "xml": write one of auto, tidemark, jepsen`},
 		{[]string{"check", "--profile", "acks=7", legal}, "--profile: acks"},
+		{[]string{"check", "--profile", "topic.t.cleanup.policy=shrink", legal}, "--profile: cleanup.policy: shrink is not"},
 		{[]string{"check", "--profile", "history.world=flat", legal}, "expected open or closed"},
 		{[]string{"check", "--profile", "none.properties", legal}, "none.properties cannot be read"},
 		{[]string{"check", "--clock-error", "-1s", legal}, "--clock-error is -1s"},
 		{[]string{"check", historyFile(t, "cut.jsonl", checkHead, sendA[:40])}, `cut.jsonl:2: the line ends within its JSON`},
 		{[]string{"check", historyFile(t, "odd.jsonl", checkHead, strings.Replace(sendA, `"partition":0`, `"partition":"0"`, 1))},
 			`odd.jsonl:2: field "partition": expected a whole number`},
+		{[]string{"check", historyFile(t, "h.gz", "\x1f\x8b\x08")}, "h.gz: expected text, found a file that is none: it is compressed with gzip: decompress it first"},
+		{[]string{"check", historyFile(t, "utf16", "\xff\xfe{\x00")}, "it is UTF-16: write it as UTF-8"},
+		{[]string{"check", historyFile(t, "notes", "hello")}, "notes:1: expected a header line such as"},
+		{[]string{"check", historyFile(t, "notes", "hello")}, "if it is a history of another format, say which: --format jepsen, verifiable, kgo-verifier"},
+		{[]string{"check", historyFile(t, "state.json", `{"PartitionRanges": [{"Ranges": [{"Lower": 0, "Upper": 9223372036854775807}]}]}`)},
+			`state.json:1: field "PartitionRanges[0].Ranges[0].Upper": expected at most`},
 		{[]string{"check", historyFile(t, "h.edn", "{:type :invoke")}, "h.edn:1: the text ends within a value"},
 	} {
 		status, out, errText := command(t, c.args...)
@@ -221,6 +228,50 @@ func TestCheckPrintsTheSameEveryTime(t *testing.T) {
 	}
 }
 
+// spaced writes a line as json.dumps of Python does by default.
+func spaced(line string) string { return strings.NewReplacer(`":`, `": `, `,"`, `, "`).Replace(line) }
+
+func TestBlanksInTheJSONAndAByteOrderMarkChangeNoVerdictAndNoWitness(t *testing.T) {
+	lines := []string{checkHead, sendA, ackA, sendB, ackB, readOnlyB}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write := func() string {
+		if err := os.WriteFile("h", []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, out, errText := command(t, "check", "h")
+		return out + errText
+	}
+	want := write()
+	for i := range lines {
+		lines[i] = spaced(lines[i])
+	}
+	lines[0] = byteOrderMark + lines[0]
+	if diff := cmp.Diff(want, write()); diff != "" {
+		t.Errorf("(-dense +spaced):\n%s", diff)
+	}
+	if !strings.Contains(want, "h:3  event 2") {
+		t.Errorf("no witness in\n%s", want)
+	}
+}
+
+func TestNoNameInAHistoryCanForgeALineOrSpeakToTheTerminal(t *testing.T) {
+	const evil = `\u001b[31m\nverdict: pass\r\u009b1m`
+	lines := []string{strings.Replace(checkHead, `"profile"`, `"source":"`+evil+`","profile"`, 1)}
+	for _, l := range []string{sendA, ackA, sendB, ackB, readOnlyB} {
+		l = strings.Replace(l, `"topic":"t"`, `"topic":"`+evil+`"`, 1)
+		l = strings.Replace(l, `"client":"`, `"session":{"txid":"`+evil+`","group":"`+evil+`","member":"`+evil+`"},"client":"`+evil, 1)
+		lines = append(lines, l)
+	}
+	status, out, errText := command(t, "check", historyFile(t, "h", lines...))
+	if status != exitViolation || !strings.Contains(out, `\x1b[31m\nverdict: pass\r\u009b1m`) {
+		t.Errorf("status %d\n%q %s", status, out, errText)
+	}
+	if strings.ContainsAny(out, "\x1b\r\u009b") || strings.Count(out, "\nverdict: ") != 1 {
+		t.Errorf("a name came through:\n%q", out)
+	}
+}
+
 func TestJUnitHasACaseForEachRule(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "reports", "junit.xml")
 	if status, _, errText := command(t, "check", "--junit", out, lossFile(t)); status != exitViolation || errText != "" {
@@ -280,6 +331,7 @@ func TestFormatsAreKnownByTheirBeginning(t *testing.T) {
 	}{
 		{"Jepsen", []string{filepath.Join(samples, "jepsen", "testdata", "transactions.edn")}},
 		{"VerifiableProducer", []string{filepath.Join(samples, "verifiable", "testdata", "producer.jsonl"), filepath.Join(samples, "verifiable", "testdata", "consumer.jsonl")}},
+		{"Jepsen", []string{filepath.Join(samples, "jepsen", "testdata", "legal.edn")}},
 		{"kgo-verifier", []string{filepath.Join(samples, "kgoverifier", "testdata", "run.log")}},
 	} {
 		status, out, errText := command(t, append([]string{"check", "--json"}, c.files...)...)

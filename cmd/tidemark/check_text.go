@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"tidemark/checker"
+	"tidemark/checker/history"
 )
 
 // ruleResult is what came out for one rule.
@@ -65,20 +66,28 @@ const mostFindings = 10
 // checkText is what check prints.
 func checkText(c checkResult) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d events, %s world, ordered by %s", strings.Join(c.files, ", "), c.events, world(c), c.header.Clock)
+	source := ""
 	if c.header.Source != "" {
-		fmt.Fprintf(&b, ", from %s", c.header.Source)
+		source = ", from " + c.header.Source
 	}
-	b.WriteString("\n\n")
+	putLine(&b, "%s: %d events, %s world, ordered by %s%s", strings.Join(c.files, ", "), c.events, world(c), c.header.Clock, source)
+	b.WriteByte('\n')
 	writeFindings(&b, c)
 	writeNotes(&b, c)
 	writeRules(&b, c)
 	writeGaps(&b, c.report.Gaps)
 	for _, why := range c.report.Unknown {
-		fmt.Fprintf(&b, "unknown: %s\n", why)
+		putLine(&b, "unknown: %s", why)
 	}
-	fmt.Fprintf(&b, "verdict: %s\n", verdictLine(c.report))
+	putLine(&b, "verdict: %s", verdictLine(c.report))
 	return b.String()
+}
+
+// putLine writes one line. Whatever a history says goes through it, so that
+// no name of a topic or client can begin a line or speak to the terminal.
+func putLine(b *strings.Builder, format string, v ...any) {
+	b.WriteString(history.Printable(fmt.Sprintf(format, v...)))
+	b.WriteByte('\n')
 }
 
 func world(c checkResult) string {
@@ -113,7 +122,7 @@ func writeFindings(b *strings.Builder, c checkResult) {
 		writeFinding(b, c, f)
 	}
 	for _, rule := range left {
-		fmt.Fprintf(b, "%d more findings of %s: --json has all\n", shown[rule]-mostFindings, rule)
+		putLine(b, "%d more findings of %s: --json has all", shown[rule]-mostFindings, rule)
 	}
 	if len(left) > 0 {
 		b.WriteByte('\n')
@@ -121,26 +130,27 @@ func writeFindings(b *strings.Builder, c checkResult) {
 }
 
 func writeFinding(b *strings.Builder, c checkResult, f *checker.Finding) {
-	fmt.Fprintf(b, "%s %s", f.Verdict, f.Rule)
+	title := fmt.Sprintf("%s %s", f.Verdict, f.Rule)
 	if name := jepsenName(f.Rule); name != "" && name != f.Rule {
-		fmt.Fprintf(b, " (Jepsen: %s)", name)
+		title += fmt.Sprintf(" (Jepsen: %s)", name)
 	}
 	if f.Secondary {
-		fmt.Fprintf(b, ", follows from %s", f.Cause)
+		title += fmt.Sprintf(", follows from %s", f.Cause)
 	}
-	fmt.Fprintf(b, "\n  %s\n", f.Text)
+	putLine(b, "%s", title)
+	putLine(b, "  %s", f.Text)
 	if f.Premise != "" {
-		fmt.Fprintf(b, "  excused: %s\n", f.Premise)
+		putLine(b, "  excused: %s", f.Premise)
 	}
 	if f.Contract != "" && f.Verdict == checker.Violation {
-		fmt.Fprintf(b, "  promised: %s\n", f.Contract)
+		putLine(b, "  promised: %s", f.Contract)
 	}
 	for _, premise := range f.Ledger {
-		fmt.Fprintf(b, "  premise: %s\n", premise)
+		putLine(b, "  premise: %s", premise)
 	}
 	for _, seq := range witnessesOf(f) {
 		if w, ok := c.witnesses[seq]; ok {
-			fmt.Fprintf(b, "    %s  event %d  %s  %s\n", w.where(), seq, moment(w.At), w.String())
+			putLine(b, "    %s  event %d  %s  %s", w.where(), seq, moment(w.At), w.String())
 		}
 	}
 	b.WriteByte('\n')
@@ -160,7 +170,7 @@ func writeNotes(b *strings.Builder, c checkResult) {
 	shown := map[string]int{}
 	for _, n := range c.report.Notes {
 		if shown[n.Rule]++; shown[n.Rule] <= mostFindings {
-			fmt.Fprintf(b, "note %s: %s\n", n.Rule, n.Text)
+			putLine(b, "note %s: %s", n.Rule, n.Text)
 		}
 	}
 	if len(c.report.Notes) > 0 {
@@ -211,7 +221,7 @@ func writeGaps(b *strings.Builder, all []checker.Gaps) {
 			}
 		}
 		if len(words) > 0 {
-			fmt.Fprintf(b, "%v: of the offsets that were read past, %d hold records; %s\n", g.TP, g.Data, strings.Join(words, ", "))
+			putLine(b, "%v: of the offsets that were read past, %d hold records; %s", g.TP, g.Data, strings.Join(words, ", "))
 			told = true
 		}
 	}

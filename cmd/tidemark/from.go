@@ -20,7 +20,8 @@ const fromHelp = `Start from disks: --from DIR starts the plan's brokers and con
 memory, of what tidemark serve --brokers N --data DIR left there, stopped or killed:
 DIR/broker-1 and so on, DIR/controller-101. Single nodes' directories can be put
 together like that. A topic line of the file names a topic that is there already, or
-creates one. What real clients wrote is read back as foreign records.
+creates one. What clients wrote there before, tidemark's own too, is read back as
+foreign records.
 `
 
 // largestLeft is what the copy of a cluster's directory may take in memory, bytes.

@@ -153,3 +153,26 @@ func TestDirectoryOfARunningClusterIsNotCopied(t *testing.T) {
 	}
 	s.stop()
 }
+
+// TestWhatAnEarlierRunOnTheClusterLeftIsForeign lets tidemark's own clients fill a
+// topic, then runs once more on the living cluster and once on its copy: both read
+// records with attempts that are not theirs.
+func TestWhatAnEarlierRunOnTheClusterLeftIsForeign(t *testing.T) {
+	dir := t.TempDir()
+	s := startServing(t, append([]string{"--brokers", "3", "--data", dir, "--listen", "127.0.0.1:0"}, soon...)...)
+	_, addr, _ := strings.Cut(s.ready, " at ")
+	addr, _, _ = strings.Cut(addr, ",")
+	work, recorded := writeScenario(t, leftPlan), filepath.Join(t.TempDir(), "h.jsonl")
+	const note = "records of producers that this history does not show"
+	for i, foreign := range []string{"", "20 " + note} {
+		status, out, errText := command(t, "run", work, "--bootstrap", addr, "--history", recorded)
+		if status != exitOK || strings.Contains(out, note) != (i > 0) || !strings.Contains(out, foreign) {
+			t.Errorf("run %d: status %d, want 0 and %q\n%s%s", i, status, foreign, out, errText)
+		}
+	}
+	s.stop()
+	status, out, errText := command(t, "run", work, "--from", dir)
+	if status != exitOK || !strings.Contains(out, "verdict: pass") {
+		t.Errorf("copy: status %d, want 0\n%s%s", status, out, errText)
+	}
+}

@@ -133,8 +133,9 @@ func checkReal(l loaded) error {
 func newRealRun(l loaded, bootstrap []string, w io.Writer, source string) *realRun {
 	r := &realRun{plan: l.plan, bootstrap: bootstrap, clients: map[string]*live.Node{}, changed: make(chan struct{}, 1), start: time.Now(),
 		view: event.NewView(), partitions: map[string]int32{}}
-	// What stays in a topic must not be taken for a record of another run: the
-	// ids of clients, which attempts begin with, are drawn.
+	// What another run has left in a topic must not be taken for a record of this
+	// one: the ids of clients, which attempts begin with, are drawn. They lie above
+	// those of simulated clients.
 	var b [4]byte
 	rand.Read(b[:])
 	r.first = kafka.BrokerID(binary.LittleEndian.Uint32(b[:])>>2 | 1<<20)
@@ -148,9 +149,14 @@ func newRealRun(l loaded, bootstrap []string, w io.Writer, source string) *realR
 
 // run carries the steps out and stops the clients.
 func (r *realRun) run() error {
-	for i, name := range append([]string{plan.AdminClient}, r.plan.Clients()...) {
-		lane := node.LaneSpec{Lane: node.App, Process: app.New(app.Config{Name: name, Bootstrap: r.bootstrap})}
-		n, err := live.Start(node.Spec{ID: r.first + kafka.BrokerID(i), Lanes: []node.LaneSpec{lane}}, live.Options{Emit: r.observe})
+	names := append([]string{plan.AdminClient}, r.plan.Clients()...)
+	ids := make([]kafka.BrokerID, len(names))
+	for i := range ids {
+		ids[i] = r.first + kafka.BrokerID(i)
+	}
+	for i, name := range names {
+		lane := node.LaneSpec{Lane: node.App, Process: app.New(app.Config{Name: name, Bootstrap: r.bootstrap, Run: ids})}
+		n, err := live.Start(node.Spec{ID: ids[i], Lanes: []node.LaneSpec{lane}}, live.Options{Emit: r.observe})
 		if err != nil {
 			return err
 		}

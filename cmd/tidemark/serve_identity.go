@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -44,6 +45,18 @@ func (p servePlan) identify(asked string, fresh bool) error {
 		if err := notForeign(p.path(*n)); err != nil {
 			return err
 		}
+	}
+	return p.notANodes()
+}
+
+// notANodes refuses to put nodes' directories into one that is a node's own: Apache
+// Kafka would take broker-1 for a partition.
+func (p servePlan) notANodes() error {
+	if p.data == "" || p.path(p.nodes[0]) == p.data {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(p.data, identityFile)); err == nil {
+		return usageError("%s is the directory of one node, it has %s: --brokers keeps each node in a directory below --data, give it another one", p.data, identityFile)
 	}
 	return nil
 }

@@ -225,6 +225,15 @@ func TestDirectoryOfAnotherClusterOrNodeIsRefused(t *testing.T) {
 		"--data", filepath.Join(dir, "broker-1"))
 }
 
+func TestDirectoryOfOneNodeIsNotTakenForTheOneOfAll(t *testing.T) {
+	dir := t.TempDir()
+	belongs(t, dir, "1")
+	line(t, dir+" is the directory of one node", "--data", dir, "--listen", "127.0.0.1:0")
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("the directory holds %v now, error %v", names, err)
+	}
+}
+
 // planOf is what a command line of serve comes to.
 func planOf(t *testing.T, args ...string) servePlan {
 	t.Helper()

@@ -47,7 +47,7 @@ func Open(dir string) (*Disk, error) {
 // deliver, in any order, one goroutine after another or several at once; it
 // must not block.
 func (d *Disk) View(deliver func(token disk.Token, err error)) disk.FS {
-	v := &view{d: d, syncs: syncs{deliver: deliver}}
+	v := &view{d: d, syncs: syncs{deliver: deliver, dirs: map[string]*job{}}}
 	d.mu.Lock()
 	d.views = append(d.views, v)
 	d.mu.Unlock()

@@ -12,6 +12,10 @@
 // socket or a sync of it runs, so a connection can send the end of a segment
 // that retention has just deleted, as Kafka does.
 //
+// A small region that the page cache holds is read on the spot where the system can tell
+// (ReadPrompt: preadv2 with RWF_NOWAIT); one that is on the device alone never holds up
+// whoever asked.
+//
 // One process has the directory: Open takes an exclusive lock on the file
 // ".lock" in it, which the kernel drops when the process dies, however it dies.
 // Two brokers that append to one log would each see the other's bytes as

@@ -269,6 +269,48 @@ func TestSyncThatHangsHoldsUpNeitherTheLaneNorItsOtherSyncs(t *testing.T) {
 	}
 }
 
+func TestSyncsOfADirectoryThatHaveNotBegunAreOneAndHoldOneDescriptor(t *testing.T) {
+	d := open(t, t.TempDir())
+	l := d.lane()
+	for _, dir := range []string{"a", "b"} {
+		if err := l.Mkdir(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release := make(chan struct{})
+	for i := range disk.Token(workers) {
+		l.FS.(*view).syncs.ask(job{token: i, sync: func() error { <-release; return nil }})
+	}
+	for i := range disk.Token(40) {
+		l.SyncDir(100+i, "a")
+		l.SyncDir(200+i, "b")
+	}
+	if n := len(d.open); n != 2 {
+		t.Errorf("%d descriptors wait, want one for each directory", n)
+	}
+	if err := l.Rename("a", "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Mkdir("a"); err != nil {
+		t.Fatal(err)
+	}
+	l.SyncDir(300, "a")
+	if n := len(d.open); n != 3 {
+		t.Errorf("%d descriptors wait, want another one for the new directory of an old name", n)
+	}
+	close(release)
+	seen := map[disk.Token]bool{}
+	for _, c := range l.drain() {
+		if c.Err != nil || seen[c.Token] {
+			t.Errorf("sync %d ended with %v, or twice", c.Token, c.Err)
+		}
+		seen[c.Token] = true
+	}
+	if len(seen) != workers+81 {
+		t.Errorf("%d syncs completed, want every one of %d", len(seen), workers+81)
+	}
+}
+
 func BenchmarkAppendAndSync(b *testing.B) {
 	d, err := Open(b.TempDir())
 	if err != nil {

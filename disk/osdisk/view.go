@@ -112,11 +112,17 @@ func (v *view) SyncDir(token disk.Token, dir string) {
 		v.syncs.ask(job{token: token, err: wrap("sync directory", dir, err)})
 		return
 	}
-	if !v.d.adopt(f) {
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		v.syncs.ask(job{token: token, err: wrap("sync directory", dir, err)})
+		return
+	}
+	if v.syncs.join(token, dir, info) || !v.d.adopt(f) {
 		f.Close()
 		return
 	}
-	v.syncs.ask(job{token: token, sync: func() error {
+	v.syncs.ask(job{token: token, name: dir, dir: info, sync: func() error {
 		defer v.d.forget(f)
 		return wrap("sync directory", dir, f.Sync())
 	}})

@@ -14,6 +14,9 @@ import (
 type Config struct {
 	Name      string   // the Client of its events
 	Bootstrap []string // host:port, one at least
+	// Run are the nodes of all clients of the run. Records of other nodes are
+	// foreign, for an earlier run may have left them. nil: no record is.
+	Run []kafka.BrokerID
 }
 
 // app is the lane of one client.

@@ -182,6 +182,25 @@ func (l *lane) produce(n int, partitions ...int32) {
 	l.Host, l.Events, l.Exited = l.p, nil, ""
 }
 
+func TestRecordsOfAnEarlierRunAreForeign(t *testing.T) {
+	for _, c := range []struct {
+		run     []kafka.BrokerID
+		foreign bool
+	}{{nil, false}, {[]kafka.BrokerID{7, 1001}, false}, {[]kafka.BrokerID{7, 8}, true}} {
+		l := start(t, "c")
+		l.Topic("t", 1)
+		l.produce(1, 0) // by node 1001
+		l.p = New(Config{Name: "c", Bootstrap: []string{"broker1:9092"}, Run: c.run})
+		l.Host = l.p
+		l.p.Start(l.Env())
+		l.step(plan.Step{Verb: plan.VerbRead, Client: "c", Topic: "t", Partition: -1, From: "earliest"})
+		l.Advance(2 * time.Second)
+		if got := l.find(event.PollOK).Records[0].Attempt; (got == 0) != c.foreign {
+			t.Errorf("a run of nodes %v reads attempt %d, want foreign: %v", c.run, got, c.foreign)
+		}
+	}
+}
+
 func TestReadConsumesFromWhereTheStepSays(t *testing.T) {
 	for _, c := range []struct {
 		from string

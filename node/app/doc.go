@@ -12,5 +12,6 @@
 //
 // Every record carries the id of its attempt in a header, so that a reader's
 // history names the very send that it saw, whatever the producer retried
-// beneath it.
+// beneath it. The id begins with the client's node: a record that a client of an
+// earlier run left in the log names none of this run's nodes and is told as foreign.
 package app

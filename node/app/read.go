@@ -112,7 +112,7 @@ func (r *reader) polled(p *consumer.Polled) {
 	for i := range p.Records {
 		rec := &p.Records[i]
 		seen := event.Record{Offset: rec.Offset, Epoch: rec.Epoch,
-			Attempt: attemptOf(rec.Headers), Hash: event.HashNullable(rec.Value), Key: event.HashNullable(rec.Key),
+			Attempt: r.app.attemptOf(rec.Headers), Hash: event.HashNullable(rec.Value), Key: event.HashNullable(rec.Key),
 			Headers: headersOf(rec.Headers)}
 		if rec.TimestampType == record.CreateTime {
 			seen.Timestamp = rec.Timestamp

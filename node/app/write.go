@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"tidemark/model/event"
@@ -132,11 +133,16 @@ func headersOf(headers []record.Header) uint64 {
 	return h
 }
 
-// attemptOf is the attempt that a record carries, 0 for a foreign record.
-func attemptOf(headers []record.Header) uint64 {
+// attemptOf is the attempt that a record carries, 0 for a foreign record: one
+// without an attempt, or of a node that is no client of the run.
+func (a *app) attemptOf(headers []record.Header) uint64 {
 	for i := range headers {
-		if headers[i].Key == attemptHeader && len(headers[i].Value) == 8 {
-			return binary.BigEndian.Uint64(headers[i].Value)
+		if headers[i].Key != attemptHeader || len(headers[i].Value) != 8 {
+			continue
+		}
+		attempt := binary.BigEndian.Uint64(headers[i].Value)
+		if a.cfg.Run == nil || slices.Contains(a.cfg.Run, kafka.BrokerID(attempt>>32)) {
+			return attempt
 		}
 	}
 	return 0

@@ -184,7 +184,12 @@ func TestAQuorumOfSeveralVotersIsRefusedInOneLine(t *testing.T) {
 
 func TestAStateFileThatNobodyWroteIsRefused(t *testing.T) {
 	m := newMachine(t, 101).boot().run(time.Second)
-	for _, content := range []string{"", "{", `{"leaderId":1}`, `{"leaderId":1,"data_version":9}`} {
+	contents := []string{"", "{", `{"leaderId":1}`, `{"leaderId":1,"data_version":9}`}
+	sound := string(encodeState(unattached(3), []kafka.BrokerID{101}))
+	for _, name := range append(stateFields, "data_version") {
+		contents = append(contents, strings.Replace(sound, `"`+name, `"#`+name[1:], 1))
+	}
+	for _, content := range contents {
 		storage.NewAtomicFile(m.fs, m.syncs, Dir+"/"+stateFile).Write([]byte(content), nil)
 		m.run(time.Second)
 		if s, err := readState(m.fs, Dir); err == nil {

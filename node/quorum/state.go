@@ -46,6 +46,23 @@ type voterJSON struct {
 	VoterID int32 `json:"voterId"`
 }
 
+// stateFields are the names that the file must have, as in Kafka. Without one of
+// them its value would be taken for 0, and a node could vote twice in an epoch.
+var stateFields = []string{"clusterId", "leaderId", "leaderEpoch", "votedId", "appliedOffset", "currentVoters"}
+
+// missingField names the first of the fields that is not there, "" if all are.
+func missingField(b []byte) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(b, &fields) == nil {
+		for _, name := range stateFields {
+			if _, ok := fields[name]; !ok {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // encodeState writes the file's content.
 func encodeState(s electionState, voters []kafka.BrokerID) []byte {
 	j := stateJSON{LeaderID: int32(s.leader), LeaderEpoch: int32(s.epoch), VotedID: int32(s.voted),
@@ -76,6 +93,9 @@ func readState(fs disk.FS, dir string) (electionState, error) {
 	}
 	if j.DataVersion != stateVersion {
 		return electionState{}, fmt.Errorf("%s has data_version %d (-1: none): only %d can be read", path, j.DataVersion, stateVersion)
+	}
+	if name := missingField(b); name != "" {
+		return electionState{}, fmt.Errorf("%s has no field %q", path, name)
 	}
 	return electionState{kafka.LeaderEpoch(j.LeaderEpoch), kafka.BrokerID(j.LeaderID), kafka.BrokerID(j.VotedID)}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -154,7 +155,21 @@ func (d *Decoder) Next() (Value, error) {
 }
 
 func (d *Decoder) fault(format string, args ...any) error {
-	return &Error{d.line, fmt.Errorf(format, args...)}
+	return &Error{d.line, errors.New(OneLine(fmt.Sprintf(format, args...)))}
+}
+
+// OneLine writes what does not print, a line's end among it, as Go's escapes: a
+// message may cite any text of a file and stays one line.
+func OneLine(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // space passes over what separates: blanks, commas, comments, discarded values.
@@ -335,7 +350,7 @@ func (d *Decoder) escape(b *strings.Builder) error {
 	digits := d.in[d.at+1 : min(d.at+5, len(d.in))]
 	n, err := strconv.ParseUint(digits, 16, 16)
 	if err != nil || len(digits) < 4 {
-		return d.fault(`expected four hexadecimal digits behind \u, found %s`, digits)
+		return d.fault(`expected four hexadecimal digits behind \u, found %q`, digits)
 	}
 	b.WriteRune(rune(n))
 	d.at += 4

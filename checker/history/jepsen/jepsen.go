@@ -44,9 +44,20 @@ const Topic = "jepsen"
 
 // Looks reports whether a file that begins so is a Jepsen history.
 func Looks(begins []byte) bool {
-	b := bytes.TrimSpace(begins)
-	b = bytes.TrimLeft(b, "[( \r\n\t")
-	return bytes.HasPrefix(b, []byte("#jepsen.history")) || bytes.HasPrefix(b, []byte("{:")) || bytes.HasPrefix(b, []byte("#jepsen"))
+	b, commented := begins, false
+	for {
+		b = bytes.TrimLeft(b, "[(, \r\n\t\f")
+		if !bytes.HasPrefix(b, []byte(";")) {
+			break
+		}
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+		commented = true
+	}
+	if len(b) == 0 {
+		return commented // EDN alone has such comments; this one is longer than begins
+	}
+	inside, isMap := bytes.CutPrefix(b, []byte("{"))
+	return bytes.HasPrefix(b, []byte("#jepsen")) || isMap && bytes.HasPrefix(bytes.TrimLeft(inside, ", \r\n\t\f"), []byte(":"))
 }
 
 // Read reads a whole history; file is its name in errors.
@@ -94,7 +105,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.err.Error() }
 
 func fault(v *edn.Value, field, format string, args ...any) error {
-	return &fieldError{v.Line, field, fmt.Errorf(format, args...)}
+	return &fieldError{v.Line, field, errors.New(edn.OneLine(fmt.Sprintf(format, args...)))}
 }
 
 // op is one operation, its keys looked up.

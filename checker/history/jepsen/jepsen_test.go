@@ -242,10 +242,12 @@ func TestFaultyHistoryIsToldWithFileLineAndField(t *testing.T) {
 		"{:type :invoke":                    `h.edn:1: the text ends within a value`,
 		"[1]":                               `h.edn:1: expected an operation, a map`,
 		"\n{:process 0, :type 5, :f :poll}": `h.edn:2: field ":type": expected a keyword, found a whole number`,
-		"{:process 0, :type :ok, :f :poll, :value [[:poll]]}":                                                                  `h.edn:1: field ":type": expected an :invoke of :poll by process 0`,
-		"{:process 0, :type :invoke, :f :send, :value [[:send :x 1]]}":                                                         `h.edn:1: field ":value": expected a key`,
-		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :invoke, :f :poll, :value [[:poll]]}":     `h.edn:2: field ":process": expected the end of what process 0 began in line 1`,
-		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :ok, :f :poll, :value [[:poll {0 [5]}]]}": `h.edn:2: field ":value": expected [offset value], found 5`,
+		"{:process 0, :type :ok, :f :poll, :value [[:poll]]}":                                                                                        `h.edn:1: field ":type": expected an :invoke of :poll by process 0`,
+		"{:process 0, :type :invoke, :f :send, :value [[:send :x 1]]}":                                                                               `h.edn:1: field ":value": expected a key`,
+		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :invoke, :f :poll, :value [[:poll]]}":                           `h.edn:2: field ":process": expected the end of what process 0 began in line 1`,
+		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :ok, :f :poll, :value [[:poll {0 [[9223372036854775807 1]]}]]}": `h.edn:2: field ":value": expected [offset value], found [9223372036854775807 1]`,
+		"{:process 0, :type :invoke, :f :send, :value [[:send 0 1]]}\n{:process 0, :type :ok, :f :send, :value [[:send 0 [-7 1]]]}":                  `h.edn:2: field ":value": expected the offset that the send was given, 0 or more, found -7`,
+		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :ok, :f :poll, :value [[:poll {0 [5]}]]}":                       `h.edn:2: field ":value": expected [offset value], found 5`,
 	} {
 		_, err := jepsen.Read("h.edn", strings.NewReader(text), jepsen.Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -282,4 +284,23 @@ func FuzzRead(f *testing.F) {
 		}
 		c.Report()
 	})
+}
+
+func TestAHistoryIsKnownBehindCommentsAndBlanks(t *testing.T) {
+	for begins, want := range map[string]bool{
+		"; a comment\n{:index 0}":             true,
+		";; one\n  ; another\n\n[{:index 0}]": true,
+		" ,\n( ; inside\n { :index 0":         true,
+		"#jepsen.history.Op{:index 0":         true,
+		"; longer than what is looked at":     true,
+		"; a comment\n{\"seq\":1}":            false,
+		`{"tidemark_history":1}`:              false,
+		"":                                    false,
+		"\n":                                  false,
+		"hello":                               false,
+	} {
+		if got := jepsen.Looks([]byte(begins)); got != want {
+			t.Errorf("%q: %v, want %v", begins, got, want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package jepsen
 
 import (
+	"math"
 	"slices"
 
 	"tidemark/checker/history"
@@ -239,6 +240,9 @@ func acknowledged(o *op) (map[uint64]kafka.Offset, error) {
 			continue
 		}
 		if pair := &step.Items[2]; pair.Sequence() && len(pair.Items) == 2 && pair.Items[0].Kind == edn.Int {
+			if at := pair.Items[0].Int; at < 0 || at == math.MaxInt64 {
+				return nil, fault(pair, ":value", "expected the offset that the send was given, 0 or more, found %d", at)
+			}
 			offsets[s.attempt] = kafka.Offset(pair.Items[0].Int)
 		}
 	}
@@ -285,7 +289,7 @@ func readRecords(key int32, v *edn.Value) ([]event.Record, error) {
 	var records []event.Record
 	for i := range v.Items {
 		pair := &v.Items[i]
-		if !pair.Sequence() || len(pair.Items) != 2 || pair.Items[0].Kind != edn.Int || pair.Items[0].Int < 0 {
+		if !pair.Sequence() || len(pair.Items) != 2 || pair.Items[0].Kind != edn.Int || pair.Items[0].Int < 0 || pair.Items[0].Int == math.MaxInt64 {
 			return nil, fault(pair, ":value", "expected [offset value], found %s", pair.String())
 		}
 		attempt, hash, _ := identify(key, &pair.Items[1])

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,14 +46,15 @@ const (
 // Looks reports whether a file that begins so is kgo-verifier's log or state.
 func Looks(begins []byte) bool {
 	b := bytes.TrimSpace(begins)
-	return bytes.HasPrefix(b, []byte(`time="`)) || bytes.HasPrefix(b, []byte(`{"PartitionRanges":`))
+	inside, object := bytes.CutPrefix(b, []byte("{"))
+	return bytes.HasPrefix(b, []byte(`time="`)) || object && bytes.HasPrefix(bytes.TrimSpace(inside), []byte(`"PartitionRanges"`))
 }
 
 // Read reads a whole file; file is its name in errors.
 func Read(file string, r io.Reader, o history.ImportOptions) (*history.Slice, error) {
 	im := &importer{file: file, known: map[uint64]bool{}, position: map[int32]kafka.Offset{}}
 	in := bufio.NewReaderSize(r, 1<<16)
-	if begins, _ := in.Peek(1); len(begins) > 0 && begins[0] == '{' {
+	if begins, _ := in.Peek(1 << 10); bytes.HasPrefix(bytes.TrimSpace(begins), []byte("{")) {
 		if err := im.state(in); err != nil {
 			return nil, err
 		}
@@ -147,6 +149,9 @@ func (im *importer) take(text string) error {
 		im.flush()
 	}
 	im.at = at.UnixNano()
+	if err := im.bounded(groups); err != nil {
+		return err
+	}
 	return im.say(groups)
 }
 
@@ -173,16 +178,57 @@ func (im *importer) say(groups map[string][]string) error {
 	return nil
 }
 
-// number64 reads digits that a pattern matched; what does not fit is no offset.
+// Highest offset and partition that an attempt's number has room for.
+const (
+	highest          = 1<<40 - 1
+	highestPartition = 1<<23 - 1
+)
+
+// number64 reads digits that a pattern matched and bounded let through.
 func number64(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		return -1
+		panic("kgoverifier: a number that was not looked at: " + s)
 	}
 	return n
 }
 
 func number32(s string) int32 { return int32(number64(s)) }
+
+// bounded refuses numbers for which an attempt's number has no room.
+func (im *importer) bounded(groups map[string][]string) error {
+	for _, want := range numbers {
+		g, ok := groups[want.group]
+		if !ok {
+			continue
+		}
+		digits := g[want.at : want.at+1]
+		if want.group == "start" {
+			digits = strings.Fields(g[0])
+		}
+		for _, d := range digits {
+			if n, err := strconv.ParseInt(d, 10, 64); err != nil || n < -1 || n > want.most {
+				return im.fault("msg", fmt.Errorf("expected %s of at most %d, found %s", want.what, want.most, d))
+			}
+		}
+	}
+	return nil
+}
+
+// numbers are where the messages have numbers, by the group of the message and the
+// place in it.
+var numbers = []struct {
+	group string
+	at    int
+	what  string
+	most  int64
+}{
+	{"write", 0, "a partition", highestPartition}, {"write", 1, "an offset", highest},
+	{"wrote", 0, "a partition", highestPartition}, {"wrote", 1, "an offset", highest},
+	{"astray", 2, "a partition", highestPartition}, {"astray", 0, "an offset", highest}, {"astray", 1, "an offset", highest},
+	{"read", 1, "a partition", highestPartition}, {"read", 2, "an offset", highest}, {"read", 3, "a leader epoch", math.MaxInt32},
+	{"start", 0, "an offset", highest},
+}
 
 // identify names the record for which the producer expected an offset.
 func identify(partition int32, expected int64) (attempt, hash uint64, text string) {
@@ -232,7 +278,11 @@ func (im *importer) read(key string, partition int32, offset int64, epoch kafka.
 	if len(im.batch) == 0 {
 		im.partition, im.line = partition, im.number
 	}
-	attempt, hash, _ := identify(partition, number64(id[1]))
+	expected := number64(id[1])
+	if expected > highest {
+		return im.fault("msg", fmt.Errorf("expected a record whose id is an offset of at most %d, found %s", int64(highest), key))
+	}
+	attempt, hash, _ := identify(partition, expected)
 	im.batch = append(im.batch, event.Record{Offset: kafka.Offset(offset), Epoch: epoch, Attempt: attempt, Hash: hash})
 	return nil
 }
@@ -274,23 +324,57 @@ func (im *importer) start(offsets []string) {
 // ranges is valid_offsets_TOPIC.json.
 type ranges struct {
 	PartitionRanges []struct {
-		Ranges []struct{ Lower, Upper int64 } // Upper is exclusive
+		Ranges []offsets
 	}
+}
+
+// offsets are acknowledged ones in a row; Upper is exclusive.
+type offsets struct{ Lower, Upper int64 }
+
+// mostAcknowledged is how many offsets a state may tell: each becomes two events in
+// memory, so a few digits too many in the file would fill any machine's.
+const mostAcknowledged = 1 << 20
+
+// badBound is the bound of a row that is wrong, and why.
+type badBound struct {
+	field string
+	err   error
+}
+
+// fault bounds the row before anybody counts through it; left is how many more
+// offsets the state may tell.
+func (o offsets) fault(left int64) badBound {
+	switch {
+	case o.Lower < 0 || o.Lower > highest:
+		return badBound{"Lower", fmt.Errorf("expected an offset from 0 to %d, found %d", int64(highest), o.Lower)}
+	case o.Upper < o.Lower:
+		return badBound{"Upper", fmt.Errorf("expected at least Lower, %d, found %d", o.Lower, o.Upper)}
+	case o.Upper > highest || o.Upper-o.Lower > left:
+		return badBound{"Upper", fmt.Errorf("expected at most %d, which makes %d acknowledged offsets in the whole state, found %d: give the logs alone",
+			min(o.Lower+left, highest), int64(mostAcknowledged), o.Upper)}
+	}
+	return badBound{}
 }
 
 // state reads which offsets were acknowledged.
 func (im *importer) state(r io.Reader) error {
 	var all ranges
 	text, err := io.ReadAll(r)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
 	if err != nil {
-		return &history.Error{File: im.file, Field: "PartitionRanges", Err: fmt.Errorf("expected kgo-verifier's valid_offsets: %w", err)}
+		return im.fault("", err)
 	}
 	im.number = 1
+	if err := json.Unmarshal(text, &all); err != nil {
+		return im.fault(history.JSONFault(text, `kgo-verifier's state, {"PartitionRanges":[{"Ranges":[{"Lower":0,"Upper":13}]}]}`, err))
+	}
+	left := int64(mostAcknowledged)
 	for p := range all.PartitionRanges {
-		for _, part := range all.PartitionRanges[p].Ranges {
+		for i, part := range all.PartitionRanges[p].Ranges {
+			bad := part.fault(left)
+			if bad.err != nil {
+				return im.fault(fmt.Sprintf("PartitionRanges[%d].Ranges[%d].%s", p, i, bad.field), bad.err)
+			}
+			left -= part.Upper - part.Lower
 			for o := part.Lower; o < part.Upper; o++ {
 				im.wrote(int32(p), o, o)
 			}

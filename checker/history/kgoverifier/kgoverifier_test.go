@@ -100,11 +100,26 @@ func TestReadsThatAreNotSequentialAreEachAPollOfTheirOwn(t *testing.T) {
 
 func TestWhatTheLogCannotTellIsRefused(t *testing.T) {
 	line := func(msg string) string { return `time="2026-01-02T03:04:08Z" level=debug msg="` + msg + `"` }
+	state := func(ranges string) string { return `{"PartitionRanges":[{"Ranges":[` + ranges + `]}]}` }
 	for in, want := range map[string]string{
-		line("Configuring transactions with TransactionalID p1"): `f:1: field "msg": expected a run without transactions`,
-		line("Consumed key-3 on p=0 at o=0 leaderEpoch=1"):       `f:1: field "msg": expected a record whose key is its id`,
-		`time="noon" level=debug msg="Wrote partition 0 at 1"`:   `f:1: field "time": expected a time such as`,
-		`{"PartitionRanges":7}`:                                  `f: field "PartitionRanges": expected kgo-verifier's valid_offsets`,
+		line("Configuring transactions with TransactionalID p1"):                                 `f:1: field "msg": expected a run without transactions`,
+		line("Wrote partition 2147483647 at 1"):                                                  `f:1: field "msg": expected a partition of at most 8388607, found 2147483647`,
+		line("Writing partition 0 at 99999999999999999999"):                                      `f:1: field "msg": expected an offset of at most 1099511627775, found 99999999999999999999`,
+		line("Produced at unexpected offset 9223372036854775807 (expected 1) on partition 0"):    `f:1: field "msg": expected an offset of at most`,
+		line("Consumed 000000.000000000000000012 on p=0 at o=9223372036854775807 leaderEpoch=1"): `f:1: field "msg": expected an offset of at most`,
+		line("Consumed 000000.999999999999999999 on p=0 at o=1 leaderEpoch=1"):                   `f:1: field "msg": expected a record whose id is an offset of at most`,
+		line("Sequential read start offsets: [3 99999999999999999999]"):                          `f:1: field "msg": expected an offset of at most`,
+		line("Consumed key-3 on p=0 at o=0 leaderEpoch=1"):                                       `f:1: field "msg": expected a record whose key is its id`,
+		`time="noon" level=debug msg="Wrote partition 0 at 1"`:                                   `f:1: field "time": expected a time such as`,
+		`{"PartitionRanges":7}`:                                             `f:1: field "PartitionRanges": expected a list, found a number`,
+		state(`{"Lower":0,"Upper":9223372036854775807}`):                    `f:1: field "PartitionRanges[0].Ranges[0].Upper": expected at most 1048576, which makes 1048576 acknowledged offsets in the whole state, found 9223372036854775807`,
+		state(`{"Lower":9223372036854775000,"Upper":9223372036854775807}`):  `f:1: field "PartitionRanges[0].Ranges[0].Lower": expected an offset from 0 to 1099511627775`,
+		state(`{"Lower":-9223372036854775808,"Upper":9223372036854775807}`): `f:1: field "PartitionRanges[0].Ranges[0].Lower": expected an offset from 0`,
+		state(`{"Lower":0,"Upper":9},{"Lower":9,"Upper":3}`):                `f:1: field "PartitionRanges[0].Ranges[1].Upper": expected at least Lower, 9, found 3`,
+		state(`{"Lower":0,"Upper":9},{"Lower":0,"Upper":1048570}`):          `f:1: field "PartitionRanges[0].Ranges[1].Upper": expected at most 1048567`,
+		state(`{"Lower":1099511627770,"Upper":1099511627780}`):              `f:1: field "PartitionRanges[0].Ranges[0].Upper": expected at most 1099511627775`,
+		state(`{"Lower":"0"}`):                                              `f:1: field "PartitionRanges.Ranges.Lower": expected a whole number of 64 bits, found a text`,
+		`{"PartitionRanges":[`:                                              `f:1: the line ends within its JSON: was the file cut off?`,
 	} {
 		_, err := kgoverifier.Read("f", strings.NewReader(in), alone)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

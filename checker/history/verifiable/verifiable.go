@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,7 @@ const millisecond = 1_000_000 // ns
 // Looks reports whether a file that begins so was printed by one of the tools.
 func Looks(begins []byte) bool {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(begins), []byte("\n"))
+	line = bytes.ReplaceAll(line, []byte(" "), nil) // some print a blank behind each colon
 	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"name":"`)) && bytes.Contains(line, []byte(`"timestamp":`))
 }
 
@@ -129,11 +131,7 @@ func (im *importer) fault(field string, err error) error {
 func (im *importer) take(text []byte) error {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		var t *json.UnmarshalTypeError
-		if errors.As(err, &t) {
-			return im.fault(t.Field, fmt.Errorf("expected %v, found a JSON %s", t.Type, t.Value))
-		}
-		return im.fault("", fmt.Errorf("expected a line of JSON as VerifiableProducer prints it: %w", err))
+		return im.fault(history.JSONFault(text, "a line of JSON as VerifiableProducer prints it", err))
 	}
 	if l.Timestamp == nil {
 		return im.fault("timestamp", errors.New("missing: every event has its time, ms"))
@@ -212,6 +210,8 @@ func (im *importer) produced(l *line) error {
 	e.Attempt, e.Hash, e.Acks, e.Text = identify(l.Topic, *l.Value), event.HashValue([]byte(*l.Value)), -1, event.Preview([]byte(*l.Value))
 	e.Key = keyHash(l.Key)
 	switch {
+	case l.Name == "producer_send_success" && (l.Offset < -1 || l.Offset == math.MaxInt64):
+		return im.fault("offset", fmt.Errorf("expected an offset, or -1 for acks=0, found %d", l.Offset))
 	case l.Name == "producer_send_success":
 		e.Offset = kafka.Offset(l.Offset)
 	case definite(l.Exception):
@@ -237,6 +237,9 @@ func (im *importer) record(l *line) error {
 		return im.fault("value", errors.New("missing: the value tells which send it was"))
 	}
 	tp := kafka.TopicPartition{Topic: l.Topic, Partition: l.Partition}
+	if l.Offset < 0 || l.Offset == math.MaxInt64 {
+		return im.fault("offset", fmt.Errorf("expected an offset from 0 to %d, found %d", math.MaxInt64-1, l.Offset))
+	}
 	seen := im.records[tp]
 	if n := len(seen); n > 0 && kafka.Offset(l.Offset) <= seen[n-1].Offset {
 		return im.fault("offset", fmt.Errorf("expected more than %d, which the record before it in the same poll has, found %d", seen[n-1].Offset, l.Offset))

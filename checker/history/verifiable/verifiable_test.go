@@ -142,10 +142,13 @@ func TestOneFileAloneIsOrderedByItsLines(t *testing.T) {
 
 func TestFaultyOutputIsToldWithFileLineAndField(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"timestamp":"x","name":"record_data"}`:                     `f:1: field "timestamp": expected int64, found a JSON string`,
-		`{"name":"record_data"}`:                                     `f:1: field "timestamp": missing`,
-		"Error: no broker":                                           `f:1: expected a line of JSON as VerifiableProducer prints it`,
-		`{"timestamp":1,"name":"producer_send_success","topic":"t"}`: `f:1: field "value": missing`,
+		`{"timestamp":"x","name":"record_data"}`:                                                    `f:1: field "timestamp": expected a whole number of 64 bits, found a text`,
+		`{"timestamp":1,"name":"record_data","value":"1","topic":"t","offset":9223372036854775807}`: `f:1: field "offset": expected an offset from 0 to 9223372036854775806, found 9223372036854775807`,
+		`{"timestamp":1,"name":"producer_send_success","value":"1","topic":"t","offset":-9}`:        `f:1: field "offset": expected an offset, or -1 for acks=0, found -9`,
+		`{"timestamp":1,"name":"record_data","value":"1","topic":"t","offset":-3}`:                  `f:1: field "offset": expected an offset from 0`,
+		`{"name":"record_data"}`: `f:1: field "timestamp": missing`,
+		"Error: no broker":       `f:1: expected a line of JSON as VerifiableProducer prints it`,
+		`{"timestamp":1,"name":"producer_send_success","topic":"t"}`:                                                                           `f:1: field "value": missing`,
 		`{"timestamp":1,"name":"records_consumed","count":2,"partitions":[{"topic":"t","partition":0,"count":2,"minOffset":0,"maxOffset":1}]}`: `f:1: field "partitions": expected the 2 records of t-0 as record_data lines before, found 0: run VerifiableConsumer with --verbose`,
 	} {
 		_, err := verifiable.Read("f", strings.NewReader(in), beside)
@@ -183,4 +186,17 @@ func FuzzRead(f *testing.F) {
 		}
 		c.Report()
 	})
+}
+
+func TestTheToolsAreKnownHoweverTheirJSONIsSpaced(t *testing.T) {
+	for begins, want := range map[string]bool{
+		`{"timestamp":1,"name":"startup_complete"}`:      true,
+		`{"timestamp": 1, "name": "startup_complete"}`:   true,
+		` { "name" : "startup_complete", "timestamp" :1`: true,
+		`{"seq": 1, "kind": "send"}`:                     false,
+	} {
+		if got := verifiable.Looks([]byte(begins)); got != want {
+			t.Errorf("%s: %v, want %v", begins, got, want)
+		}
+	}
 }

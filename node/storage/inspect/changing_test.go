@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -327,6 +328,55 @@ func busy() func(*inUse) {
 	}
 }
 
+// restless appends before every operation of the reader: batches with entries in the
+// indexes, under a new leader epoch each, transactions that are aborted.
+func restless() func(*inUse) {
+	h := batchesOf(9, 0, kafka.NoProducerID)
+	epochs, entries := []byte{}, 0
+	return func(u *inUse) {
+		if entries == 0 {
+			u.files[zero+indexSuffix].content = make([]byte, 8<<10)
+			u.files[zero+timeSuffix].content = append(timeEntry(2), make([]byte, 12<<10)...)
+		}
+		at, first := len(u.files[zero+logSuffix].content), h.next
+		o := record.NoProducer()
+		o.BaseOffset, o.LeaderEpoch, o.ProducerID, o.ProducerEpoch, o.Transactional = h.next, kafka.LeaderEpoch(entries+1), 7, 0, true
+		o.BaseSequence = 0
+		b := record.NewBuilder(o)
+		b.Append(kafka.Timestamp(2000+entries), nil, []byte("v"), nil)
+		batch := b.Build()
+		o.BaseOffset, o.Control, o.BaseSequence = h.next+1, true, record.NoSequence
+		m := record.NewBuilder(o)
+		m.Append(1000, []byte{0, 0, 0, byte(record.Abort)}, []byte{0, 0, 0, 0, 0, 5}, nil)
+		epochs = fmt.Appendf(epochs, "%d %d\n", entries+1, h.next)
+		written("t-0/"+epochFile, fmt.Appendf(nil, "0\n%d\n0 0\n%s", entries+2, epochs))(u)
+		edited(zero+logSuffix, add(append(batch, m.Build()...)...))(u)
+		index := binary.BigEndian.AppendUint32(nil, uint32(h.next))
+		edited(zero+indexSuffix, put(8*entries, binary.BigEndian.AppendUint32(index, uint32(at))...))(u)
+		stamp := binary.BigEndian.AppendUint64(nil, uint64(2000+entries))
+		edited(zero+timeSuffix, put(12*(entries+1), binary.BigEndian.AppendUint32(stamp, uint32(h.next))...))(u)
+		h.next += 2
+		h.aborted(7, int64(first), int64(first)+1, int64(first)+2)
+		if entries == 0 {
+			written(zero+txnSuffix, nil)(u)
+		}
+		u.files[zero+txnSuffix].content = h.txns
+		entries++
+	}
+}
+
+// One look is enough at a log that only grows, however fast: what tells of batches
+// behind the end that it had is not held against it.
+func TestALogThatGrowsAllTheTimeIsSoundAtTheFirstLook(t *testing.T) {
+	u := use(running(t))
+	u.always = restless()
+	sum, err := Verify(u, "", Options{Again: func(int) { t.Error("it was looked at again") }})
+	noted := slices.ContainsFunc(sum.Notes, func(n Note) bool { return strings.HasPrefix(n.File, "t-0") })
+	if err != nil || noted || sum.Batches < 5 {
+		t.Errorf("%+v %v", sum, err)
+	}
+}
+
 // A byte that is wrong is found beside a broker that never rests, in a replica that
 // it works at and in one that it leaves alone.
 func TestAFaultIsFoundInADirectoryThatNeverRests(t *testing.T) {
@@ -400,7 +450,7 @@ func TestADumpFollowsAFileThatIsWritten(t *testing.T) {
 	work := map[string][]func(*inUse){
 		zero + ".log":       {edited(zero+".log", add(appended[:70]...)), edited(zero+".log", add(appended[70:]...))},
 		zero + ".timeindex": {edited(zero+".timeindex", add(make([]byte, 600000)...)), edited(zero+".timeindex", cut(600000))},
-		"t-0/00000000000000000009.snapshot": {written("t-0/00000000000000000009.snapshot", nil),
+		"t-0/00000000000000000009.snapshot": {written("t-0/00000000000000000009.snapshot", nil), func(*inUse) {},
 			edited("t-0/00000000000000000009.snapshot", add(0, 1, 0x48, 0x67, 0x4b, 0xc7, 0, 0, 0, 0))},
 	}
 	for _, path := range slices.Sorted(maps.Keys(work)) {
@@ -412,5 +462,46 @@ func TestADumpFollowsAFileThatIsWritten(t *testing.T) {
 				t.Errorf("%s from operation %d on: %v", path, step, err)
 			}
 		}
+	}
+}
+
+// A topic that is deleted and created anew between the looks at two of its partitions
+// has one topic id at any time.
+func TestTopicIDsOfDifferentMomentsAreNotCompared(t *testing.T) {
+	m := running(t)
+	for path, content := range batchesOf(0, 3, kafka.NoProducerID).files() { // unordered: a copy
+		m[strings.Replace(path, "t-0/", "t-1/", 1)] = content
+	}
+	for step, done := 0, false; !done; step++ {
+		u := use(m)
+		u.step, u.atOnce = step, true
+		for _, replica := range []string{"t-0/", "t-1/"} {
+			u.changes = append(u.changes, written(replica+idFile, []byte("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg")))
+		}
+		if _, err := Verify(u, "", Options{}); err != nil {
+			t.Fatalf("at operation %d: %v", step, err)
+		}
+		done = u.ops <= step
+	}
+	_, err := Verify(m.with("t-1/"+idFile, replace("AAAAAQ", "AAAAAg")), "", Options{})
+	says(t, err, "that of another partition of t is ")
+}
+
+// The cleaner puts a log in place before its indexes: until those have their names,
+// they are what tells of it.
+func TestTheIndexesOfASegmentThatIsBeingSwappedInAreRead(t *testing.T) {
+	h := &history{}
+	h.data(1, 3, true)
+	h.end(1, record.Abort)
+	h.aborted(1, 0, 3, 4)
+	h.data(2, 3, false)
+	m := h.files()
+	for _, suffix := range []string{indexSuffix, timeSuffix, txnSuffix} {
+		m[zero+suffix+swapSuffix] = m[zero+suffix]
+		delete(m, zero+suffix)
+	}
+	sum, err := Verify(m, "", Options{})
+	if err != nil || sum.IndexEntries != 2 {
+		t.Errorf("%+v %v", sum, err)
 	}
 }

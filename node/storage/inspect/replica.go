@@ -103,7 +103,7 @@ func (r *replica) identify(d *logDir, tp kafka.TopicPartition, names []string) e
 	if t, _, err = readText(r.files, join(r.path, quorumFile)); err != nil {
 		return err
 	}
-	return t.object("data_version", 2)
+	return t.object("data_version", quorumMembers...)
 }
 
 // identified is the topic id that the file at path told.

@@ -158,17 +158,30 @@ func (t text) topicID() (kafka.UUID, error) {
 	return id, nil
 }
 
+// quorumMembers are what quorum-state holds in each of its versions: with a static set
+// of voters, and without (KIP-853).
+var quorumMembers = [][]string{
+	{"clusterId", "leaderId", "leaderEpoch", "votedId", "appliedOffset", "currentVoters"},
+	{"leaderId", "leaderEpoch", "votedId", "votedDirectoryId"},
+}
+
 // object checks that a text is one JSON object, as quorum-state and the marker of a
-// clean stop are, of a version that is known.
-func (t text) object(versionKey string, versions int) error {
+// clean stop are, of a version that is known, with the members that the version has.
+func (t text) object(versionKey string, members ...[]string) error {
 	var fields map[string]any
 	if err := json.Unmarshal(t.content, &fields); err != nil {
 		return t.src.fault(0, "no JSON object: %v", err)
 	}
-	for v := range versions {
-		if text, _ := json.Marshal(fields[versionKey]); string(text) == strconv.Itoa(v) {
-			return nil
+	for v, names := range members {
+		if text, _ := json.Marshal(fields[versionKey]); string(text) != strconv.Itoa(v) {
+			continue
 		}
+		for _, name := range names {
+			if _, ok := fields[name]; !ok {
+				return t.src.fault(0, "there is no %s", name)
+			}
+		}
+		return nil
 	}
 	return t.src.fault(0, "%s is none that is known", versionKey)
 }

@@ -171,7 +171,7 @@ func (d *logDir) read(w *walk) error {
 	}
 	t, clean, err := readText(d.files, join(d.dir, markerFile))
 	if err == nil && clean && t.src.size > 0 { // of releases before 3.7 it is empty
-		err = t.object("version", 1)
+		err = t.object("version", nil)
 	}
 	if err != nil {
 		return err

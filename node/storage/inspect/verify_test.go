@@ -94,6 +94,7 @@ var faults = []struct {
 	{"meta.properties", replace("node.id=1\n", ""), ": byte 112: node.id is missing"},
 	{".kafka_cleanshutdown", put(0, '['), ": byte 0: no JSON object: "},
 	{"__cluster_metadata-0/quorum-state", replace(`"data_version":0`, `"data_version":5`), ": byte 0: data_version is none that is known"},
+	{"__cluster_metadata-0/quorum-state", replace(`leaderEpoch`, `#eaderEpoch`), ": byte 0: there is no leaderEpoch"},
 	{"bootstrap.checkpoint", cut(75), ": byte 280: the snapshot of the metadata log has no footer"},
 	{"mixed-0/00000000000000000100.index", add(), ": byte 0: no .log file belongs to it"},
 }
