@@ -105,7 +105,7 @@ func dumpLines(out string) []string {
 		lines[i] = replaced.ReplaceAllString(strings.TrimRight(l, " "), "\uFFFD")
 	}
 	return slices.DeleteFunc(lines, func(l string) bool {
-		return l == "" || strings.HasPrefix(l, "Non-consecutive") || strings.HasPrefix(l, "Snapshot end offset") || strings.Contains(l, " is followed by ") || strings.HasPrefix(l, "SLF4J") || strings.HasSuffix(l, " is empty.") || strings.Contains(l, " WARN ") || strings.Contains(l, " INFO ")
+		return l == "" || strings.HasPrefix(l, "Non-consecutive") || strings.HasPrefix(l, "Snapshot end offset") || strings.Contains(l, " is followed by ") || strings.HasPrefix(l, "Found timestamp mismatch") || strings.HasPrefix(l, "  Index timestamp:") || strings.HasPrefix(l, "SLF4J") || strings.HasSuffix(l, " is empty.") || strings.Contains(l, " WARN ") || strings.Contains(l, " INFO ")
 	})
 }
 
