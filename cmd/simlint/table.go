@@ -49,6 +49,7 @@ var table = []row{
 	{path: "sim/replay", core: true, imports: []string{"node/live/recording", "disk/simdisk"}},
 	{path: "checker", core: true, imports: []string{"model/*"}, third: []string{"github.com/anishathalye/porcupine"}},
 	{path: "checker/history", core: true, imports: []string{"model/event", "model/kafka"}},
+	{path: "checker/history/importtest", imports: []string{"checker", "checker/history"}},
 	{path: "checker/history/edn", core: true},
 	{path: "checker/history/jepsen", core: true, imports: []string{"checker/history", "checker/history/edn"}},
 	{path: "checker/history/verifiable", core: true, imports: []string{"checker/history"}},

@@ -14,7 +14,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -155,21 +154,7 @@ func (d *Decoder) Next() (Value, error) {
 }
 
 func (d *Decoder) fault(format string, args ...any) error {
-	return &Error{d.line, errors.New(OneLine(fmt.Sprintf(format, args...)))}
-}
-
-// OneLine writes what does not print, a line's end among it, as Go's escapes: a
-// message may cite any text of a file and stays one line.
-func OneLine(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return b.String()
+	return &Error{d.line, fmt.Errorf(format, args...)}
 }
 
 // space passes over what separates: blanks, commas, comments, discarded values.

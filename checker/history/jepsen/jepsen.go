@@ -105,7 +105,7 @@ type fieldError struct {
 func (e *fieldError) Error() string { return e.err.Error() }
 
 func fault(v *edn.Value, field, format string, args ...any) error {
-	return &fieldError{v.Line, field, errors.New(edn.OneLine(fmt.Sprintf(format, args...)))}
+	return &fieldError{v.Line, field, fmt.Errorf(format, args...)}
 }
 
 // op is one operation, its keys looked up.

@@ -1,9 +1,7 @@
 package jepsen_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,9 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/checker"
+	"tidemark/checker/history"
+	"tidemark/checker/history/importtest"
 	"tidemark/checker/history/jepsen"
 	"tidemark/model/event"
 )
+
+func read(file, text string) (history.Stream, error) {
+	return jepsen.Read(file, strings.NewReader(text), jepsen.Options{})
+}
 
 func file(t *testing.T, name string) string {
 	t.Helper()
@@ -34,14 +38,7 @@ func events(t *testing.T, text string) []event.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := s.Header().Events()
-	for {
-		var e event.Event
-		if err := s.Next(&e); errors.Is(err, io.EOF) {
-			return all
-		}
-		all = append(all, e)
-	}
+	return importtest.All(t, s)
 }
 
 // told writes the client history, one line for each event.
@@ -238,7 +235,7 @@ func TestAPollWhoseOffsetsFallBecomesSeveral(t *testing.T) {
 }
 
 func TestFaultyHistoryIsToldWithFileLineAndField(t *testing.T) {
-	for text, want := range map[string]string{
+	importtest.Refused(t, "h.edn", read, map[string]string{
 		"{:type :invoke":                    `h.edn:1: the text ends within a value`,
 		"[1]":                               `h.edn:1: expected an operation, a map`,
 		"\n{:process 0, :type 5, :f :poll}": `h.edn:2: field ":type": expected a keyword, found a whole number`,
@@ -248,42 +245,11 @@ func TestFaultyHistoryIsToldWithFileLineAndField(t *testing.T) {
 		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :ok, :f :poll, :value [[:poll {0 [[9223372036854775807 1]]}]]}": `h.edn:2: field ":value": expected [offset value], found [9223372036854775807 1]`,
 		"{:process 0, :type :invoke, :f :send, :value [[:send 0 1]]}\n{:process 0, :type :ok, :f :send, :value [[:send 0 [-7 1]]]}":                  `h.edn:2: field ":value": expected the offset that the send was given, 0 or more, found -7`,
 		"{:process 0, :type :invoke, :f :poll, :value [[:poll]]}\n{:process 0, :type :ok, :f :poll, :value [[:poll {0 [5]}]]}":                       `h.edn:2: field ":value": expected [offset value], found 5`,
-	} {
-		_, err := jepsen.Read("h.edn", strings.NewReader(text), jepsen.Options{})
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n got %v\nwant %s", text, err, want)
-		}
-	}
+	})
 }
 
-// FuzzRead: any file is read or refused in one line, and what is read the
-// checker can judge.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"legal.edn", "transactions.edn"} {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(b))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := jepsen.Read("f", strings.NewReader(text), jepsen.Options{})
-		if err != nil {
-			if strings.Contains(err.Error(), "\n") {
-				t.Fatalf("not one line: %v", err)
-			}
-			return
-		}
-		c := checker.New()
-		for {
-			var e event.Event
-			if err := s.Next(&e); err != nil {
-				break
-			}
-			c.Observe(&e)
-		}
-		c.Report()
-	})
+	importtest.Fuzz(f, read, "testdata/legal.edn", "testdata/transactions.edn")
 }
 
 func TestAHistoryIsKnownBehindCommentsAndBlanks(t *testing.T) {

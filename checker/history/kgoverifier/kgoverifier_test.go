@@ -1,9 +1,7 @@
 package kgoverifier_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,11 +11,16 @@ import (
 
 	"tidemark/checker"
 	"tidemark/checker/history"
+	"tidemark/checker/history/importtest"
 	"tidemark/checker/history/kgoverifier"
 	"tidemark/model/event"
 )
 
 var alone = history.ImportOptions{Alone: true}
+
+func read(file, text string) (history.Stream, error) {
+	return kgoverifier.Read(file, strings.NewReader(text), alone)
+}
 
 func text(t *testing.T, name string) string {
 	t.Helper()
@@ -37,14 +40,7 @@ func events(t *testing.T, text string) []event.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := s.Header().Events()
-	for {
-		var e event.Event
-		if err := s.Next(&e); errors.Is(err, io.EOF) {
-			return all
-		}
-		all = append(all, e)
-	}
+	return importtest.All(t, s)
 }
 
 func TestARunWhoseRetryWasWrittenTwicePasses(t *testing.T) {
@@ -101,7 +97,7 @@ func TestReadsThatAreNotSequentialAreEachAPollOfTheirOwn(t *testing.T) {
 func TestWhatTheLogCannotTellIsRefused(t *testing.T) {
 	line := func(msg string) string { return `time="2026-01-02T03:04:08Z" level=debug msg="` + msg + `"` }
 	state := func(ranges string) string { return `{"PartitionRanges":[{"Ranges":[` + ranges + `]}]}` }
-	for in, want := range map[string]string{
+	importtest.Refused(t, "f", read, map[string]string{
 		line("Configuring transactions with TransactionalID p1"):                                 `f:1: field "msg": expected a run without transactions`,
 		line("Wrote partition 2147483647 at 1"):                                                  `f:1: field "msg": expected a partition of at most 8388607, found 2147483647`,
 		line("Writing partition 0 at 99999999999999999999"):                                      `f:1: field "msg": expected an offset of at most 1099511627775, found 99999999999999999999`,
@@ -120,40 +116,9 @@ func TestWhatTheLogCannotTellIsRefused(t *testing.T) {
 		state(`{"Lower":1099511627770,"Upper":1099511627780}`):              `f:1: field "PartitionRanges[0].Ranges[0].Upper": expected at most 1099511627775`,
 		state(`{"Lower":"0"}`):                                              `f:1: field "PartitionRanges.Ranges.Lower": expected a whole number of 64 bits, found a text`,
 		`{"PartitionRanges":[`:                                              `f:1: the line ends within its JSON: was the file cut off?`,
-	} {
-		_, err := kgoverifier.Read("f", strings.NewReader(in), alone)
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n got %v\nwant %s", in, err, want)
-		}
-	}
+	})
 }
 
-// FuzzRead: any file is read or refused in one line, and what is read the
-// checker can judge.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"run.log", "valid_offsets_t.json"} {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(b))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := kgoverifier.Read("f", strings.NewReader(text), alone)
-		if err != nil {
-			if strings.Contains(err.Error(), "\n") {
-				t.Fatalf("not one line: %v", err)
-			}
-			return
-		}
-		c := checker.New()
-		for {
-			var e event.Event
-			if err := s.Next(&e); err != nil {
-				break
-			}
-			c.Observe(&e)
-		}
-		c.Report()
-	})
+	importtest.Fuzz(f, read, "testdata/run.log", "testdata/valid_offsets_t.json")
 }

@@ -1,9 +1,7 @@
 package verifiable_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"tidemark/checker"
 	"tidemark/checker/history"
+	"tidemark/checker/history/importtest"
 	"tidemark/checker/history/verifiable"
 	"tidemark/model/event"
 )
@@ -20,6 +19,10 @@ import (
 // beside is a file that is one of several, from machines whose clocks differ by
 // up to 5 ms.
 var beside = history.ImportOptions{ClockErr: 5_000_000}
+
+func read(file, text string) (history.Stream, error) {
+	return verifiable.Read(file, strings.NewReader(text), beside)
+}
 
 func text(t *testing.T, name string) string {
 	t.Helper()
@@ -42,22 +45,6 @@ func stream(t *testing.T, name, text string, o history.ImportOptions) history.St
 	return s
 }
 
-func read(t *testing.T, s history.Stream) []event.Event {
-	t.Helper()
-	all := s.Header().Events()
-	for {
-		var e event.Event
-		err := s.Next(&e)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, e)
-	}
-}
-
 // both judges what a producer and a consumer printed.
 func both(t *testing.T, producer, consumer string) checker.Report {
 	t.Helper()
@@ -65,7 +52,7 @@ func both(t *testing.T, producer, consumer string) checker.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return checker.Check(read(t, m))
+	return checker.Check(importtest.All(t, m))
 }
 
 func TestProducersAndConsumersOutputIsJudgedAsOneHistory(t *testing.T) {
@@ -98,7 +85,7 @@ func TestAPollBeginsWhereTheLastOneEndedUntilThePartitionIsRevoked(t *testing.T)
 {"timestamp":1701,"name":"records_consumed","count":1,"partitions":[{"topic":"t","partition":0,"count":1,"minOffset":2,"maxOffset":2}]}
 `
 	var got []string
-	for _, e := range read(t, stream(t, "c", text(t, "consumer.jsonl")+again, beside)) {
+	for _, e := range importtest.All(t, stream(t, "c", text(t, "consumer.jsonl")+again, beside)) {
 		if e.Kind == event.PollOK || e.Kind == event.PositionReset {
 			got = append(got, fmt.Sprintf("%v %d..%d", e.Kind, e.Offset, e.End))
 		}
@@ -111,7 +98,7 @@ func TestAPollBeginsWhereTheLastOneEndedUntilThePartitionIsRevoked(t *testing.T)
 
 func TestErrorsAreDefiniteOnlyWhereNothingCanHaveBeenWritten(t *testing.T) {
 	got := map[string]string{}
-	for _, e := range read(t, stream(t, "p", text(t, "producer.jsonl"), beside)) {
+	for _, e := range importtest.All(t, stream(t, "p", text(t, "producer.jsonl"), beside)) {
 		if e.Kind == event.SendOK || e.Kind == event.SendFail || e.Kind == event.SendUnknown {
 			got[e.Text] = e.Kind.String()
 		}
@@ -123,7 +110,7 @@ func TestErrorsAreDefiniteOnlyWhereNothingCanHaveBeenWritten(t *testing.T) {
 }
 
 func TestSendsAreOpenFromTheStartOfTheProducer(t *testing.T) {
-	for _, e := range read(t, stream(t, "p", text(t, "producer.jsonl"), beside)) {
+	for _, e := range importtest.All(t, stream(t, "p", text(t, "producer.jsonl"), beside)) {
 		if e.Kind == event.SendInvoke && e.At != 1000*1_000_000 {
 			t.Errorf("%s is sent at %d", e.Text, e.At)
 		}
@@ -141,7 +128,7 @@ func TestOneFileAloneIsOrderedByItsLines(t *testing.T) {
 }
 
 func TestFaultyOutputIsToldWithFileLineAndField(t *testing.T) {
-	for in, want := range map[string]string{
+	importtest.Refused(t, "f", read, map[string]string{
 		`{"timestamp":"x","name":"record_data"}`:                                                    `f:1: field "timestamp": expected a whole number of 64 bits, found a text`,
 		`{"timestamp":1,"name":"record_data","value":"1","topic":"t","offset":9223372036854775807}`: `f:1: field "offset": expected an offset from 0 to 9223372036854775806, found 9223372036854775807`,
 		`{"timestamp":1,"name":"producer_send_success","value":"1","topic":"t","offset":-9}`:        `f:1: field "offset": expected an offset, or -1 for acks=0, found -9`,
@@ -150,42 +137,11 @@ func TestFaultyOutputIsToldWithFileLineAndField(t *testing.T) {
 		"Error: no broker":       `f:1: expected a line of JSON as VerifiableProducer prints it`,
 		`{"timestamp":1,"name":"producer_send_success","topic":"t"}`:                                                                           `f:1: field "value": missing`,
 		`{"timestamp":1,"name":"records_consumed","count":2,"partitions":[{"topic":"t","partition":0,"count":2,"minOffset":0,"maxOffset":1}]}`: `f:1: field "partitions": expected the 2 records of t-0 as record_data lines before, found 0: run VerifiableConsumer with --verbose`,
-	} {
-		_, err := verifiable.Read("f", strings.NewReader(in), beside)
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n got %v\nwant %s", in, err, want)
-		}
-	}
+	})
 }
 
-// FuzzRead: any file is read or refused in one line, and what is read the
-// checker can judge.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"producer.jsonl", "consumer.jsonl"} {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(b))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := verifiable.Read("f", strings.NewReader(text), beside)
-		if err != nil {
-			if strings.Contains(err.Error(), "\n") {
-				t.Fatalf("not one line: %v", err)
-			}
-			return
-		}
-		c := checker.New()
-		for {
-			var e event.Event
-			if err := s.Next(&e); err != nil {
-				break
-			}
-			c.Observe(&e)
-		}
-		c.Report()
-	})
+	importtest.Fuzz(f, read, "testdata/producer.jsonl", "testdata/consumer.jsonl")
 }
 
 func TestTheToolsAreKnownHoweverTheirJSONIsSpaced(t *testing.T) {

@@ -104,9 +104,20 @@ func dumpLines(out string) []string {
 	for i, l := range lines {
 		lines[i] = replaced.ReplaceAllString(strings.TrimRight(l, " "), "\uFFFD")
 	}
+	complaint := false // of an emptied batch, and the lines that belong to it
 	return slices.DeleteFunc(lines, func(l string) bool {
-		return l == "" || strings.HasPrefix(l, "Non-consecutive") || strings.HasPrefix(l, "Snapshot end offset") || strings.Contains(l, " is followed by ") || strings.HasPrefix(l, "Found timestamp mismatch") || strings.HasPrefix(l, "  Index timestamp:") || strings.HasPrefix(l, "SLF4J") || strings.HasSuffix(l, " is empty.") || strings.Contains(l, " WARN ") || strings.Contains(l, " INFO ")
+		complaint = ofAnEmptiedBatch(l) || complaint && strings.HasPrefix(l, "  Index timestamp:")
+		return complaint || l == "" || strings.HasPrefix(l, "Non-consecutive") || strings.HasPrefix(l, "Snapshot end offset") || strings.Contains(l, " is followed by ") || strings.HasPrefix(l, "SLF4J") || strings.HasSuffix(l, " is empty.") || strings.Contains(l, " WARN ") || strings.Contains(l, " INFO ")
 	})
+}
+
+func TestTheComplaintOfAnEmptiedBatchAloneIsNoLineOfADump(t *testing.T) {
+	out := "a\nFound timestamp mismatch in :/d/table-0/0.timeindex\n  Index timestamp: 1, log timestamp: -1\n  Index timestamp: 2, log timestamp: -1\n" +
+		"Found timestamp mismatch in :/d/plain-0/0.timeindex\n  Index timestamp: 3, log timestamp: 4\n"
+	want := []string{"a", "Found timestamp mismatch in :/d/plain-0/0.timeindex", "  Index timestamp: 3, log timestamp: 4"}
+	if got := dumpLines(out); !slices.Equal(got, want) {
+		t.Errorf("lines %q, want %q", got, want)
+	}
 }
 
 // served is a running tidemark serve, one node that is broker and controller, on

@@ -64,10 +64,10 @@ func (e *entries) zero(b []byte) (bool, error) {
 	return true, nil
 }
 
-// settled returns the current entry, nil where only zeros are left.
+// settled returns the current entry, nil at the end and where only zeros are left.
 func (e *entries) settled() ([]byte, error) {
 	b, err := e.current()
-	if err != nil {
+	if b == nil || err != nil {
 		return nil, err
 	}
 	if zero, err := e.zero(b); zero || err != nil {
@@ -136,22 +136,16 @@ func (x *offsetIndex) see(w *walk, b record.Batch, pos int64) error {
 
 // end is asked behind the last batch.
 func (x *offsetIndex) end(s *segment) error {
-	e, err := x.current()
+	e, err := x.settled()
 	if err != nil {
 		return err
 	}
 	if e != nil {
-		zero, err := x.zero(e)
-		if err != nil {
-			return err
+		last, at := parseOffsetEntry(e, x.base)
+		if s.later(at, last) {
+			return nil
 		}
-		if !zero {
-			last, at := parseOffsetEntry(e, x.base)
-			if s.later(at, last) {
-				return nil
-			}
-			return x.fault(x.pos, "the entry points to offset %d at byte %d, behind the end of the segment", last, at)
-		}
+		return x.fault(x.pos, "the entry points to offset %d at byte %d, behind the end of the segment", last, at)
 	}
 	return x.trimmed(s.replica.walk, s.active)
 }
@@ -217,22 +211,16 @@ func (w *walk) firstWith(b record.Batch, o kafka.Offset, t kafka.Timestamp) bool
 // end is asked behind the last batch. A segment that was rolled or closed has an
 // entry for its largest timestamp.
 func (x *timeIndex) end(s *segment) error {
-	e, err := x.current()
+	e, err := x.settled()
 	if err != nil {
 		return err
 	}
 	if e != nil {
-		zero, err := x.zero(e)
-		if err != nil {
-			return err
+		t, o := parseTimeEntry(e, x.base)
+		if s.later(-1, o) {
+			return nil
 		}
-		if !zero {
-			t, o := parseTimeEntry(e, x.base)
-			if s.later(-1, o) {
-				return nil
-			}
-			return x.fault(x.pos, "the entry for timestamp %d points to offset %d, behind the end of the segment", t, o)
-		}
+		return x.fault(x.pos, "the entry for timestamp %d points to offset %d, behind the end of the segment", t, o)
 	}
 	if x.last < x.largest && !(s.active && !s.clean) {
 		if err := s.mended(x.fault(x.pos, "the last entry has timestamp %d, but the segment was closed with %d", x.last, x.largest)); err != nil {
