@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"testing"
 
 	"tidemark/disk"
@@ -132,6 +133,31 @@ func BenchmarkRead(b *testing.B) {
 		}
 		slice.Region.Release()
 		from = (from + 70) % (l.LogEnd() - 100)
+	}
+}
+
+// BenchmarkLookUp finds small batches at random offsets on a file system that costs
+// nothing but the copy.
+func BenchmarkLookUp(b *testing.B) {
+	l := benchLog(b)
+	w := record.NewBuilder(record.NoProducer())
+	w.Append(1000, nil, make([]byte, 32), nil)
+	batch := w.Build()
+	const batches = 400_000
+	for range batches {
+		batch.SetBaseOffset(0)
+		if _, code, err := l.AppendAsLeader(batch, 1, 1000); code != kafka.None || err != nil {
+			b.Fatal(code, err)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	b.ReportAllocs()
+	for b.Loop() {
+		slice, err := l.Read(kafka.Offset(random.Int64N(batches)), l.LogEnd(), 1, true)
+		if err != nil || slice.Bytes == 0 {
+			b.Fatal(slice, err)
+		}
+		slice.Region.Release()
 	}
 }
 

@@ -91,7 +91,7 @@ func (x *offsetIndex) at(i int) (last kafka.Offset, pos int64) {
 
 // after is the number of entries at or below o.
 func (x *offsetIndex) after(o kafka.Offset) int {
-	low, high := 0, x.count()
+	low, high := x.narrow(o)
 	for low < high {
 		mid := (low + high) / 2
 		if last, _ := x.at(mid); last <= o {
@@ -101,6 +101,33 @@ func (x *offsetIndex) after(o kafka.Offset) int {
 		}
 	}
 	return low
+}
+
+// narrow bounds what after looks for. Offsets grow about evenly along a segment, so
+// most often a few entries next to each other hold it, and a search over all of them
+// would wait for memory at each step.
+func (x *offsetIndex) narrow(o kafka.Offset) (low, high int) {
+	const near = 16 // entries
+	high = x.count()
+	if high <= 4*near {
+		return 0, high
+	}
+	last, _ := x.at(high - 1)
+	if o < x.base || o >= last {
+		return 0, high
+	}
+	guess := int(int64(o-x.base) * int64(high) / int64(last-x.base))
+	if i := guess - near; i > 0 {
+		if at, _ := x.at(i); at <= o {
+			low = i
+		}
+	}
+	if i := guess + near; i < high {
+		if at, _ := x.at(i); at > o {
+			high = i
+		}
+	}
+	return low, high
 }
 
 // lookup is the position from which a scan for offset o starts: that of the
@@ -116,9 +143,11 @@ func (x *offsetIndex) lookup(o kafka.Offset) int64 {
 
 // around is lookup with the number of bytes from there in which the header of the
 // batch that holds o should be, as batches between two entries are about equal: the
-// page cache is read no farther than needed. Where entries lie so far apart that
-// batches must be large, that is the first header alone, and where o has an entry.
-func (x *offsetIndex) around(o kafka.Offset) (pos int64, near int) {
+// page cache is read no farther than needed. The header may lie up to a
+// batch, of about the given size, before or behind that. Where entries lie so
+// far apart that batches must be large, that is the first header alone, and where o
+// has an entry.
+func (x *offsetIndex) around(o kafka.Offset, batch int) (pos int64, near int) {
 	n := x.after(o)
 	last := x.base - 1
 	if n > 0 {
@@ -135,7 +164,7 @@ func (x *offsetIndex) around(o kafka.Offset) (pos int64, near int) {
 	if span > 2*walkChunk {
 		return pos, record.Overhead
 	}
-	reach := span*int64(o-last)/int64(next-last) + span/4
+	reach := span*int64(o-last)/int64(next-last) + int64(batch) + span/32
 	return pos, int(min(reach, span)) + record.Overhead
 }
 

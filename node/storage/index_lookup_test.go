@@ -31,7 +31,7 @@ func (f countingFile) ReadAt(p []byte, off int64) (int, error) {
 
 func TestALookUpReadsOnceAndNoFartherThanNeeded(t *testing.T) {
 	for _, c := range []struct{ value, records, most int }{ // most: bytes for a look-up, on average
-		{30, 1, 3300}, {950, 1, 3300}, {90, 10, 3900}, {20_000, 1, 61},
+		{30, 1, 2400}, {950, 1, 3050}, {90, 10, 3300}, {20_000, 1, 61},
 	} {
 		fs := countingFS{reads: new(int), bytes: new(int)}
 		l, _, err := Open(fs, dir, DefaultConfig(), Opening{Syncs: node.NewSyncs()})

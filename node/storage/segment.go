@@ -162,7 +162,7 @@ type place struct {
 // find looks for the first batch whose last offset is at or after o; false if
 // the segment ends before.
 func (s *segment) find(w *walker, o kafka.Offset) (p place, ok bool, err error) {
-	pos, near := s.index.around(o)
+	pos, near := s.index.around(o, w.found)
 	for w.seek(s.log, pos, s.size, near); ; w.skip(p.size) {
 		header, size, err := w.head()
 		if err == io.EOF {
@@ -173,6 +173,8 @@ func (s *segment) find(w *walker, o kafka.Offset) (p place, ok bool, err error) 
 		}
 		p = place{w.pos, size, header.BaseOffset()}
 		if header.LastOffset() >= o {
+			w.found = size
+
 			return p, true, nil
 		}
 	}

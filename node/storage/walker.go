@@ -26,11 +26,12 @@ type walker struct {
 	buf   []byte // bytes of the file from position at
 	at    int64
 	chunk int // bytes
+	found int // bytes of the batch that the last look-up found
 }
 
 // reset makes the walker start at pos; it ends at end.
 func (w *walker) reset(file disk.File, pos, end int64) {
-	*w = walker{file: file, pos: pos, end: end, buf: w.buf[:0], chunk: walkChunk}
+	*w = walker{file: file, pos: pos, end: end, buf: w.buf[:0], chunk: walkChunk, found: w.found}
 }
 
 // seek is reset for a look-up that expects what it looks for within near bytes.
