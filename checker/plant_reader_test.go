@@ -9,7 +9,7 @@ import (
 // readerFaults are what may go wrong between a log and its readers.
 var readerFaults = []fault{
 	{name: "read past the high watermark", rule: "read-beyond-watermark", plant: func(h *clean, i int) []event.Event {
-		if e := &h.events[i]; len(e.Records) == 0 || e.HighWatermark < 0 {
+		if e := &h.events[i]; len(e.Records) == 0 || e.HighWatermark < 0 || !h.inside() {
 			return nil
 		}
 		return h.with(func(e *event.Event) { e.HighWatermark = e.Records[len(e.Records)-1].Offset }, i)

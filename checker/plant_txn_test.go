@@ -117,7 +117,7 @@ var txnFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "read past the last stable offset that the answer tells", rule: "read-beyond-watermark", plant: func(h *clean, i int) []event.Event {
+	{name: "read past the last stable offset that the answer tells", rule: "lso-overrun", plant: func(h *clean, i int) []event.Event {
 		if e := &h.events[i]; e.Kind != event.PollOK || e.Isolation != event.ReadCommitted || e.End != e.LastStable || e.End >= e.HighWatermark || e.End == e.Offset {
 			return nil
 		}

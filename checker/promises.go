@@ -59,7 +59,7 @@ var logPromises = []Promise{
 	{"idempotence-break", false, "one epoch of a producer leaves no hole in what it sent", ""},
 	{"int-send-skip", false, "(never promised) a transaction's records lie side by side", "int-send-skip"},
 	{"leader-epoch-regression", false, "leader epochs do not fall along a log", ""},
-	{"read-beyond-watermark", false, "a consumer is given nothing above what the same answer calls the end", ""},
+	{"read-beyond-watermark", true, "a consumer is given nothing above what the same answer calls the end (a note from the client history alone)", ""},
 	{"newest-lost", false, "the cleaner keeps the last record of each key", ""},
 	{"tombstone-early", false, "whoever comes by within delete.retention.ms sees the tombstone", ""},
 	{"rewritten", false, "what the cleaner leaves keeps its offset and its value", ""},
