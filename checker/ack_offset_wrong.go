@@ -34,7 +34,7 @@ func (w *ackOffsetWrong) finish(f *facts, r *Report) {
 				continue
 			}
 			last := x.coverAt(rd, s.offset)
-			if passed := last != nil && last.seq > s.invoked; !passed && !f.profile.idempotent(s.client) || r.full(w.name(), rd.tp) {
+			if passed := last != nil && f.clocks.before(s.called(), last.stamp()); !passed && !f.profile.idempotent(s.client) || r.full(w.name(), rd.tp) {
 				continue
 			}
 			r.settle(f, w.wrong(f, rd, p), circumstances{client: s.client, acks: s.acks})

@@ -22,7 +22,7 @@ func (w *activeHeadTouched) finish(f *facts, r *Report) {
 		for i := range x.places {
 			p := &x.places[i]
 			by := rd.poll(p.cover)
-			if p.send == nil || !p.data() || by == nil || by.seq < p.begun() || f.undecided(p.send) || p.offset < rd.facts.startAt(by.seq) {
+			if p.send == nil || !p.data() || by == nil || by.seq < p.begun() || f.undecided(p.send) || p.offset < rd.facts.startAt(&f.clocks, by.stamp()) {
 				continue
 			}
 			w.checks++
@@ -34,7 +34,7 @@ func (w *activeHeadTouched) finish(f *facts, r *Report) {
 				Node: kafka.NoBroker, Epoch: p.epoch, Client: rd.whose(p), Attempt: p.attempt, Witness: []uint64{p.send.invoked, p.proof, by.seq},
 				Text: fmt.Sprintf("%s: %s at offset %d was taken out when it was %d ms old at the most (event %d); min.compaction.lag.ms is %d",
 					rd.tp, p.send.what(), p.offset, age/1_000_000, by.seq, lag/1_000_000)}
-			r.settle(f, found.excuse(f.excuse(rd, p, by)), circumstances{client: found.Client})
+			r.settle(f, found.excuse(f.excuse(rd, p, by)), circumstances{client: found.Client}, f.passedLater(rd, p, by)...)
 		}
 	}
 }

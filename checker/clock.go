@@ -106,6 +106,11 @@ func (c *clocks) before(a, b stamp) bool {
 	return a.seq < b.seq && (!c.err() || b.at-a.at > c.at(a.seq)+c.at(b.seq) || c.own(a, b))
 }
 
+// certain reports whether all pairs of events took place in that order for certain.
+func (c *clocks) certain(order [][2]stamp) bool {
+	return !slices.ContainsFunc(order, func(p [2]stamp) bool { return !c.before(p[0], p[1]) })
+}
+
 // least is the shortest time, ns, that can lie between two events.
 func (c *clocks) least(a, b stamp) int64 { return b.at - a.at - c.at(a.seq) - c.at(b.seq) }
 

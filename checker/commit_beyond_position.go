@@ -22,7 +22,11 @@ func (w *commitBeyondPosition) finish(f *facts, r *Report) {
 			if c.offset > c.position && !r.full(w.name(), p.tp) {
 				x := c.finding(w.name(), fmt.Sprintf("its position was %d", c.position), c.invoked.seq)
 				x.Offset, x.Last = c.position, c.offset-1
-				r.settleTxn(f, x, circumstances{client: c.client})
+				var order [][2]stamp
+				if c.moved.came() {
+					order = append(order, [2]stamp{c.invoked, c.moved})
+				}
+				r.settleTxn(f, x, circumstances{client: c.client}, order...)
 			}
 		}
 	}

@@ -37,7 +37,12 @@ type offsetOp struct {
 	txn       *txn
 	// staged is the event from which on a transaction's offset was on its way.
 	staged uint64
-	seen   uint64 // the fetch that proves a commit of unknown outcome, 0 for none
+	// stagedBy is the event by which it had arrived, never for not known.
+	stagedBy uint64
+	// The same as told by clocks; endedAt is none where the end is not certain.
+	calledAt, stagedAt, endedAt stamp
+
+	seen uint64 // the fetch that proves a commit of unknown outcome, 0 for none
 	// spare: the outcome is unknown, and another commit of the same offset may
 	// explain every fetch of it.
 	spare  bool
@@ -82,8 +87,19 @@ func (w *committedOffsetRegister) judge(f *facts, p *groupPartition, r *Report) 
 	case bad != nil:
 		bad.Rule, bad.TP = w.name(), p.tp
 		bad.Text = fmt.Sprintf("%s: no order of the commits of group %s explains its fetches: %s", p.tp, p.group, bad.Text)
-		r.settleTxn(f, *bad, circumstances{})
+		r.settleTxn(f, *bad, circumstances{doubt: f.fitsByClocks(ops)})
 	}
+}
+
+// fitsByClocks reports whether operations that do not fit in the order of the history
+// do, or may, in another that the clocks allow.
+func (f *facts) fitsByClocks(ops []offsetOp) bool {
+	if !f.clocks.err() {
+		return false
+	}
+	wide := f.widened(ops)
+	bad, crowded := judgeOffsets(wide, unwritten(wide))
+	return bad == nil || crowded
 }
 
 func judgeOffsets(ops []offsetOp, initial kafka.Offset) (bad *Finding, crowded bool) {
@@ -129,10 +145,11 @@ func (f *facts) offsetOps(p *groupPartition) []offsetOp {
 		ops = append(ops, op)
 	}
 	for _, q := range p.fetches {
-		if p.expired(f, q) {
+		if q.afterRemoval(f, p) {
 			continue
 		}
-		ops = append(ops, offsetOp{kind: offsetFetch, value: q.offset, call: q.invoked.seq, ret: q.done.seq, at: q.done.at, client: q.client, staged: q.invoked.seq})
+		ops = append(ops, offsetOp{kind: offsetFetch, value: q.offset, call: q.invoked.seq, ret: q.done.seq, at: q.done.at, client: q.client, staged: q.invoked.seq,
+			calledAt: q.invoked, stagedAt: q.invoked, endedAt: q.done})
 	}
 	slices.SortStableFunc(ops, func(a, b offsetOp) int { return cmp.Compare(a.staged, b.staged) })
 	return ops
@@ -141,16 +158,20 @@ func (f *facts) offsetOps(p *groupPartition) []offsetOp {
 // offsetOp makes the operation of a commit, and says whether it is certain that
 // it took place.
 func (f *facts) offsetOp(p *groupPartition, c *commitOp) (offsetOp, bool) {
-	op := offsetOp{kind: offsetCommit, value: c.offset, call: c.invoked.seq, ret: never, client: c.client, txn: c.txn, staged: c.invoked.seq, commit: c}
+	op := offsetOp{kind: offsetCommit, value: c.offset, call: c.invoked.seq, ret: never, client: c.client, txn: c.txn, staged: c.invoked.seq, stagedBy: never, commit: c, calledAt: c.invoked, stagedAt: c.invoked}
 	if c.txn == nil {
 		if c.result == event.CommitOK {
-			op.ret, op.at = c.done.seq, c.done.at
+			op.ret, op.at, op.endedAt = c.done.seq, c.done.at, c.done
 		}
 		return op, c.result == event.CommitOK
 	}
 	op.kind = offsetTxnCommit
 	if asked, ok := c.txn.commitAsked(); ok {
-		op.call = max(op.call, asked.seq)
+		op.calledAt = latest(op.calledAt, asked)
+		op.call = op.calledAt.seq
+	}
+	if c.done.came() {
+		op.stagedBy = c.done.seq
 	}
 	if c.txn.outcome == txnCommitted {
 		op.ret = max(op.call, f.appliedBy(p, c))

@@ -33,3 +33,16 @@ func (k *keyIndex) older(rd *reading, p *place, key, after uint64) *place {
 	}
 	return found
 }
+
+// passedLater is the pairs of events whose order tells that a record was taken out
+// before a poll passed over it: it was there by then, if the history says so or its
+// clocks leave that open, and whoever was given it was so before.
+func (f *facts) passedLater(rd *reading, p *place, by *poll) (order [][2]stamp) {
+	if at := rd.provenAt(p); at.seq < by.seq || at.seq > by.seq && f.clocks.err() {
+		order = append(order, [2]stamp{at, by.stamp()})
+	}
+	if last := rd.poll(p.last); last != nil && last.seq < by.seq {
+		order = append(order, [2]stamp{last.stamp(), by.stamp()})
+	}
+	return order
+}

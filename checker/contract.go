@@ -113,8 +113,10 @@ type circumstances struct {
 	readCommitted bool // somebody who reads committed was given it
 	held          bool // a member committed what it still held, and each member has an epoch of its own
 	offsets       bool // it is about offsets within a transaction
+	anew          bool // the group, or its offset, may have been removed in between
 	exactlyOnce   bool // offsets and outputs were committed in one transaction
 	application   bool // the application asked for it
+	doubt         bool // in another order that the clocks allow it is none
 }
 
 // condition is when a clause speaks.

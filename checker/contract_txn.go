@@ -24,10 +24,12 @@ var txnContract = []clause{
 	{"commit-beyond-position", always, promised, "a position is the end of what the consumer was given"},
 	{"early-auto-commit", always, promised, "enable.auto.commit commits what was given out before the latest poll"},
 	{"fenced-commit", heldByMember, notPromised, "a member may commit what it still holds by an older epoch (KIP-1251)"},
+	{"fenced-commit", begunAnew, notPromised, "everybody had left, and a group that was removed (offsets.retention.minutes, DeleteGroups) begins at the bottom again"},
 	{"fenced-commit", always, promised, "commits of an older generation are refused (ILLEGAL_GENERATION, STALE_MEMBER_EPOCH)"},
 	{"dual-ownership", always, promised, "a partition goes to another member only once the one before has given it up or is fenced"},
 	{"double-processing", not(inTransactions), notPromised, "without the group's offsets in the transaction it is at-least-once"},
 	{"double-processing", byApplication, notPromised, "the application went back on its own account"},
+	{"double-processing", begunAnew, notPromised, "the group's offset may have expired in between, or the group been deleted, and auto.offset.reset decided"},
 	{"double-processing", always, promised, "offsets and outputs are committed in one transaction (KIP-98, KIP-447)"},
 	{"group-skip", not(closedWorld), notPromised, "the history does not show everybody"},
 	{"group-skip", byApplication, notPromised, "the application moved on by itself"},
@@ -38,6 +40,8 @@ var txnContract = []clause{
 func byCommittedReader(c *circumstances) bool { return c.readCommitted }
 
 func heldByMember(c *circumstances) bool { return c.held }
+
+func begunAnew(c *circumstances) bool { return c.anew }
 
 func inTransactions(c *circumstances) bool { return c.exactlyOnce }
 

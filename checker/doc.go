@@ -37,6 +37,11 @@
 //	eligible.leader.replicas.version, transaction.version   features, 0 for off
 //	bound.lag.ms, bound.recovery.ms, bound.stuck.ms         what Kafka does not bound
 //
+// Nothing is held against Kafka that rests on an order nobody knows: what two clients
+// did at one instant, or closer together than their clocks err, may have come either
+// way (clocks). Nor is it bound by what it may have forgotten by right: a group that
+// everybody left may have been removed, and begins at the bottom again (groupLife).
+//
 // Offsets give a partition's order, so all this takes near-linear time (order
 // says how), a broken history no longer than a sound one. porcupine judges the
 // order of small histories a second time, and alone what has no order of its

@@ -13,7 +13,8 @@ import (
 // made; a transaction that commits the group's offsets with its outputs is
 // exactly-once processing (KIP-98, KIP-447). Outputs of transactions without
 // offsets, or without transactions, are at-least-once: a note. So is work that
-// the application asked for a second time by seeking back.
+// the application asked for a second time by seeking back, and what was read again
+// because the group had lost its offset to its age or to DeleteGroups (groupLife).
 type doubleProcessing struct{ tally }
 
 func (*doubleProcessing) name() string { return "double-processing" }
@@ -54,8 +55,8 @@ func (w *doubleProcessing) finish(f *facts, r *Report) {
 		if r.full(w.name(), s.tp) {
 			continue
 		}
-		finding, rewound := w.twice(f, key, old, txnSend{s, x})
-		r.settleTxn(f, finding, circumstances{client: s.client, exactlyOnce: key.group != "", application: rewound})
+		finding, c := w.twice(f, key, old, txnSend{s, x})
+		r.settleTxn(f, finding, c)
 	}
 }
 
@@ -67,8 +68,8 @@ func (x *txn) group() string {
 	return x.offsets[0].group
 }
 
-// twice tells of two outputs, and whether the application went back in between.
-func (w *doubleProcessing) twice(f *facts, key processed, a, b txnSend) (Finding, bool) {
+// twice tells of two outputs, and what may have led to the second.
+func (w *doubleProcessing) twice(f *facts, key processed, a, b txnSend) (Finding, circumstances) {
 	by := func(s txnSend) string {
 		if s.txn == nil {
 			return fmt.Sprintf("%s (event %d)", s.what(), s.invoked)
@@ -87,8 +88,13 @@ func (w *doubleProcessing) twice(f *facts, key processed, a, b txnSend) (Finding
 	}
 	x := Finding{Rule: w.name(), Verdict: Violation, Seq: b.invoked, At: b.at, TP: b.tp, Offset: b.offset, Last: b.offset, Count: 1,
 		Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: b.client, Attempt: b.attempt, Witness: witnesses(witness...), Text: text}
-	tp, o, ok := parseSource(key.source)
-	return x, ok && slices.ContainsFunc(f.groups.resets[tp], func(m positionReset) bool {
-		return m.reason == "seek" && m.to <= o && m.seq > a.invoked && m.seq < b.invoked
-	})
+	c := circumstances{client: b.client, exactlyOnce: key.group != ""}
+	if tp, o, ok := parseSource(key.source); ok {
+		c.application = slices.ContainsFunc(f.groups.resets[tp], func(m positionReset) bool {
+			return m.reason == "seek" && m.to <= o && !f.clocks.before(m.stamp, a.called()) && !f.clocks.before(b.called(), m.stamp)
+		})
+		p := f.groups.partitions[groupTP{key.group, tp}]
+		c.anew = p != nil && p.removedBetween(f, a.called(), b.called())
+	}
+	return x, c
 }

@@ -13,7 +13,7 @@ import (
 // far as that is certain. What a member believes is not: one whose session ran
 // out does not know it. Certain is that it holds the partition
 //
-//	from its assignment
+//	from its assignment, the last one: not every client tells what it gives up
 //	to the last commit that the coordinator took from it in that generation, or
 //	to its own revocation, if that came within its session's timeout of either;
 //	a static member may be replaced at any time (KIP-345)
@@ -48,7 +48,7 @@ func (w *dualOwnership) finish(f *facts, r *Report) {
 				TP: p.tp, Offset: kafka.NoOffset, Last: kafka.NoOffset, Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: b.client,
 				Witness: witnesses(a.from.seq, b.from.seq, a.until.seq),
 				Text: fmt.Sprintf("%s: %s was assigned it in group %s (event %d) while %s held it: that one was assigned it (event %d) and %s (event %d)",
-					p.tp, b.client, p.group, b.from.seq, a.client, a.from.seq, a.why, a.until.seq)}, circumstances{client: b.client}, [2]stamp{b.from, a.until})
+					p.tp, b.client, p.group, b.from.seq, a.client, a.from.seq, a.why, a.until.seq)}, circumstances{client: b.client}, [2]stamp{b.from, a.until}, [2]stamp{a.from, b.until})
 		}
 	}
 }
@@ -87,8 +87,7 @@ func (f *facts) certain(o *ownership) hold {
 	if o.how != event.Revoked || o.to.seq < o.proven.seq || static {
 		return h
 	}
-	timeout := min(f.profile.consumerMs(o.client, "session.timeout.ms", 45_000), f.profile.consumerMs(o.client, "max.poll.interval.ms", 300_000))
-	if f.clocks.most(o.proven, o.to) < timeout*1_000_000 {
+	if f.clocks.most(o.proven, o.to) < f.sessionTimeout(o.client) {
 		h.until, h.why = o.to, "gave it up"
 	}
 	return h

@@ -74,16 +74,16 @@ func (h *history) observeLog(f *facts, e *event.Event) {
 	}
 }
 
-// startAt is the highest log start that was told up to an event.
-func (l *logFacts) startAt(seq uint64) kafka.Offset {
+// startAt is the highest log start that was told, or may have been, up to an event.
+func (l *logFacts) startAt(c *clocks, by stamp) kafka.Offset {
 	start := kafka.Offset(0)
 	for i := range l.starts {
-		if s := &l.starts[i]; s.seq <= seq {
+		if s := &l.starts[i]; !c.before(by, s.stamp) {
 			start = max(start, s.offset)
 		}
 	}
 	for i := range l.ends {
-		if e := &l.ends[i]; !e.latest && e.done.seq <= seq {
+		if e := &l.ends[i]; !e.latest && !c.before(by, e.done) {
 			start = max(start, e.offset)
 		}
 	}
@@ -93,12 +93,12 @@ func (l *logFacts) startAt(seq uint64) kafka.Offset {
 // cleanedAt reports whether the cleaner may have passed over an offset by an
 // event: some pass did, or the topic is compacted and the history tells of no
 // passes at all.
-func (f *facts) cleanedAt(rd *reading, o kafka.Offset, seq uint64) bool {
+func (f *facts) cleanedAt(rd *reading, o kafka.Offset, by stamp) bool {
 	if !f.profile.compacted(rd.tp.Topic) {
 		return false
 	}
 	for i := range rd.facts.cleanings {
-		if c := &rd.facts.cleanings[i]; c.seq < seq && o < c.end {
+		if c := &rd.facts.cleanings[i]; !f.clocks.before(by, c.stamp) && o < c.end {
 			return true
 		}
 	}
@@ -119,10 +119,10 @@ func (l *logFacts) firstCleaned(o kafka.Offset, seq uint64) *cleaning {
 // tookOut reports whether retention or the cleaner may have taken a record
 // out before a poll passed over it.
 func (f *facts) tookOut(rd *reading, p *place, by *poll) bool {
-	if p.offset < rd.facts.startAt(by.seq) {
+	if p.offset < rd.facts.startAt(&f.clocks, by.stamp()) {
 		return true
 	}
-	if !f.cleanedAt(rd, p.offset, by.seq) {
+	if !f.cleanedAt(rd, p.offset, by.stamp()) {
 		return false
 	}
 	key := rd.key(p)

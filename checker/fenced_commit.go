@@ -10,7 +10,8 @@ import (
 // fencedCommit: a commit of an older generation than one that is known to have
 // begun is refused. In a group of the classic protocol all members share one
 // generation; with KIP-848 each has an epoch of its own, so only the same member
-// counts, and an older epoch may still commit what the member holds (KIP-1251).
+// counts, and an older epoch may still commit what the member holds (KIP-1251). Of a
+// group that was removed and made again (groupLife) the old numbers say nothing.
 type fencedCommit struct{ tally }
 
 func (*fencedCommit) name() string { return "fenced-commit" }
@@ -18,50 +19,60 @@ func (*fencedCommit) name() string { return "fenced-commit" }
 func (w *fencedCommit) finish(f *facts, r *Report) {
 	f.groups.place(f)
 	for _, g := range f.groups.byName {
-		newest := g.newest(func(generation) bool { return true })
-		byMember := map[string][]generation{}
+		lives := f.livesOf(g)
 		for _, c := range g.commits {
 			if c.result != event.CommitOK || c.session.Generation < 0 {
 				continue
 			}
 			w.checks++
-			seen := newest
-			if perMember := f.profile.perMember(c.client); perMember {
-				member := c.session.Member
-				if byMember[member] == nil {
-					byMember[member] = g.newest(func(x generation) bool { return x.member == member })
-				}
-				seen = byMember[member]
-			}
-			x := newestBefore(seen, c.invoked.seq)
-			if x == nil || x.number <= c.session.Generation || r.full(w.name(), c.tp) {
+			perMember := f.profile.perMember(c.client)
+			x, anew := c.fenced(lives, perMember)
+			if x == nil || r.full(w.name(), c.tp) {
 				continue
 			}
 			why := fmt.Sprintf("it was of generation %d, and member %s of generation %d %s before (event %d)", c.session.Generation, x.member, x.number, x.what(), x.seq)
 			finding := c.finding(w.name(), why, x.seq, c.invoked.seq, c.done.seq)
-			held := f.profile.perMember(c.client) && f.groups.holds(c)
-			r.settleTxn(f, finding, circumstances{client: c.client, held: held}, [2]stamp{x.stamp, c.invoked})
+			if anew {
+				r.settleTxn(f, finding, circumstances{client: c.client, anew: true})
+				continue
+			}
+			r.settleTxn(f, finding, circumstances{client: c.client, held: perMember && f.groups.holds(c)}, [2]stamp{x.stamp, c.invoked})
 		}
 	}
 }
 
-// newest lists the sights of generations that are newer than all before, by
-// event.
-func (g *group) newest(of func(generation) bool) []generation {
-	seen := slices.Clone(g.generations)
-	slices.SortStableFunc(seen, func(a, b generation) int {
-		if a.seq < b.seq {
-			return -1
+// fenced is the newest sight of the group before a commit, if its generation is newer
+// than the commit's; nil if not. anew: the group may have been removed and made again
+// in between.
+func (c *commitOp) fenced(lives []*groupLife, perMember bool) (x *generation, anew bool) {
+	seen := c.as.life.rising
+	if perMember {
+		seen = c.as.rising
+	}
+	if x = newestBefore(seen, c.invoked.seq); x != nil && x.number > c.session.Generation {
+		return x, false
+	}
+	newer := func(rising []generation) bool {
+		x = &rising[len(rising)-1]
+		return x.number > c.session.Generation
+	}
+	if perMember {
+		for m := c.as.before; m != nil; m = m.before {
+			if newer(m.rising) {
+				return x, true
+			}
 		}
-		return 1
-	})
-	rising := []generation{}
-	for _, x := range seen {
-		if n := len(rising); of(x) && (n == 0 || x.number > rising[n-1].number) {
-			rising = append(rising, x)
+		return nil, false
+	}
+	for _, l := range lives {
+		if l == c.as.life {
+			break
+		}
+		if newer(l.rising) {
+			return x, true
 		}
 	}
-	return rising
+	return nil, false
 }
 
 // newestBefore is the newest generation that was seen before an event.

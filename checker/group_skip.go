@@ -14,7 +14,8 @@ import (
 // position to start at), a record is lost to the group, and that is a violation;
 // where the application moved a position or committed on its own account, or a
 // transaction that was given the records was aborted and they were not asked for
-// again, it is the application's doing, and a note.
+// again, it is the application's doing, and a note. So is what lies between an offset
+// that expired, or went with its group (groupLife), and where auto.offset.reset led.
 type groupSkip struct{ tally }
 
 func (*groupSkip) name() string { return "group-skip" }
@@ -56,7 +57,7 @@ func (w *groupSkip) partition(f *facts, p *groupPartition, polls []*poll, r *Rep
 	commits := slices.Clone(p.commits)
 	slices.SortStableFunc(commits, func(a, b *commitOp) int { return cmp.Compare(a.invoked.seq, b.invoked.seq) })
 	for _, c := range commits {
-		for ; len(polls) > 0 && polls[0].seq < c.invoked.seq; polls = polls[1:] {
+		for ; len(polls) > 0 && !f.clocks.before(c.invoked, polls[0].stamp()); polls = polls[1:] {
 			q := polls[0]
 			if checked == kafka.NoOffset {
 				checked = q.from
@@ -94,8 +95,10 @@ func (w *groupSkip) skipped(f *facts, p *groupPartition, c *commitOp, from, to k
 		whose = "it was given only within a transaction that was aborted, and not asked for again"
 	case c.position != kafka.NoOffset && c.offset > c.position:
 		whose = "the application committed beyond its position"
-	case reset != nil && !p.committedBefore(reset.seq):
+	case reset != nil && !p.committedBefore(f, reset.stamp):
 		whose = fmt.Sprintf("nothing was committed yet when %s started at %d (event %d), so auto.offset.reset decided", reset.client, reset.to, reset.seq)
+	case reset != nil && p.removed(f, reset.seq, reset.stamp):
+		whose = fmt.Sprintf("what was committed may have expired or the group been deleted when %s started at %d (event %d), so auto.offset.reset decided", reset.client, reset.to, reset.seq)
 	case reset != nil && reset.reason != "assign":
 		whose = fmt.Sprintf("the position of %s was moved from %d to %d (%s, event %d)", reset.client, reset.from, reset.to, reset.reason, reset.seq)
 	}
@@ -113,9 +116,12 @@ func (w *groupSkip) skipped(f *facts, p *groupPartition, c *commitOp, from, to k
 	r.settleTxn(f, x, circumstances{client: c.client, application: whose != ""})
 }
 
-// committedBefore reports whether the group had a committed offset at an event.
-func (p *groupPartition) committedBefore(seq uint64) bool {
-	return slices.ContainsFunc(p.commits, func(c *commitOp) bool { return c.effective() && c.result == event.CommitOK && c.done.seq < seq })
+// committedBefore reports whether the group had a committed offset at an event for
+// certain.
+func (p *groupPartition) committedBefore(f *facts, by stamp) bool {
+	return slices.ContainsFunc(p.commits, func(c *commitOp) bool {
+		return c.effective() && c.result == event.CommitOK && f.clocks.before(c.done, by)
+	})
 }
 
 // movedOver is the last reset of a member's position over an offset before an

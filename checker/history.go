@@ -77,7 +77,7 @@ func (h *history) observe(f *facts, e *event.Event) {
 			p.invoked, p.invokedAt = asked.seq, asked.at
 		}
 		if at := f.sessions.position(session{e.Client, e.TP()}); at.reset {
-			p.since, p.chain = at.since, at.from
+			p.since, p.sinceAt, p.chain = at.since, at.sinceAt, at.from
 		}
 	case event.PollInvoke:
 		h.asked[e.Client] = pollCall{e.Attempt, e.Seq, e.At}

@@ -76,5 +76,5 @@ func (w *idempotenceBreak) judge(f *facts, r *Report, g gap, s *send, key sequen
 	if p := f.partition(s.tp); p != nil {
 		x = x.excuse(p.excuseBetween(g.before.offset, hole.invoked, d.seq))
 	}
-	r.settle(f, x, circumstances{client: s.client, session: s.session})
+	r.settle(f, x, circumstances{client: s.client, session: s.session}, [2]stamp{hole.called(), d.stamp()}, [2]stamp{s.answered(), d.stamp()})
 }

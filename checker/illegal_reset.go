@@ -57,7 +57,7 @@ func (w *illegalReset) finish(f *facts, r *Report) {
 		if part := f.partition(s.tp); part != nil {
 			x = x.excuse(part.excuseBetween(held, 0, after.seq))
 		}
-		r.settle(f, x, circumstances{client: s.client, follower: s.follower})
+		r.settle(f, x, circumstances{client: s.client, follower: s.follower}, [2]stamp{rd.provenAt(p), s.stamp}, [2]stamp{s.stamp, after.stamp()})
 	}
 }
 
@@ -66,7 +66,7 @@ func (w *illegalReset) finish(f *facts, r *Report) {
 func (w *illegalReset) heldThroughout(f *facts, rd *reading, s *reset, o kafka.Offset) *place {
 	x := rd.index(&f.history)
 	i := x.find(o)
-	if o < rd.facts.startAt(s.seq) || i >= len(x.places) {
+	if o < rd.facts.startAt(&f.clocks, s.stamp) || i >= len(x.places) {
 		return nil
 	}
 	p := &x.places[i]

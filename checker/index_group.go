@@ -49,16 +49,19 @@ type group struct {
 	name        string
 	commits     []*commitOp
 	generations []generation
+	departures  []departure
+	lives       []*groupLife // made when the run is over
 }
 
 // generation is a sight of the group at a generation: a member of it was given
 // a partition, or had a commit accepted.
 type generation struct {
-	number int32
-	member string
+	number         int32
+	member, client string
 	stamp
 	tp     kafka.TopicPartition
 	commit *commitOp // nil for an assignment
+	takes  bool      // the member did not hold the partition before
 }
 
 // what says by what the generation was seen.
@@ -116,6 +119,8 @@ type commitOp struct {
 	// position is the position of the group's consumer at invoked, consumed its
 	// position at polled; NoOffset for not known.
 	position, consumed kafka.Offset
+	moved              stamp       // when position changed next; did not come for never
+	as                 *membership // by whom, for a success that names a generation; made by livesOf
 }
 
 // fetchOp is one successful OffsetFetch; an open or failed one says nothing.
@@ -133,15 +138,15 @@ type ownership struct {
 	client     string
 	session    *event.Session
 	from, to   stamp
-	how        event.Kind // Revoked, Lost or ClientCrashed; 0 while it lasts
+	how        event.Kind // Revoked, Lost, ClientCrashed, or Assigned once more; 0 while it lasts
 	proven     stamp      // the last event at which the coordinator still knew it as the owner
 	provenText string
 }
 
 // positionReset is a PositionReset.
 type positionReset struct {
-	client   string
-	seq      uint64
+	client string
+	stamp
 	from, to kafka.Offset
 	reason   string
 }
@@ -178,7 +183,7 @@ func (g *groupIndex) group(name string) *group {
 func (g *groupIndex) observe(f *facts, e *event.Event) {
 	switch e.Kind {
 	case event.PositionReset:
-		g.resets[e.TP()] = append(g.resets[e.TP()], positionReset{e.Client, e.Seq, e.Offset, e.End, e.Text})
+		g.resets[e.TP()] = append(g.resets[e.TP()], positionReset{e.Client, stampOf(e), e.Offset, e.End, e.Text})
 	case event.Assigned, event.Revoked, event.Lost:
 		g.owned(e)
 	case event.ClientCrashed:
@@ -211,30 +216,42 @@ func (g *groupIndex) owned(e *event.Event) {
 		return
 	}
 	g.clients[e.Client], g.members[groupMember{who.Group, who.Member}] = who.Group, e.Client
-	g.sighted(e)
+	// Whoever is told of a partition once more need not have held it all the time:
+	// not every client tells when it gives up.
 	o := g.held[key]
-	if o == nil {
-		o = &ownership{client: e.Client, from: stampOf(e)}
-		g.held[key] = o
-		p := g.partition(who.Group, e.TP())
-		p.owners = append(p.owners, o)
+	again := o != nil && o.session.Group == who.Group && o.session.Member == who.Member
+	if o != nil && !again {
+		g.departed(o, e)
+	} else if o != nil {
+		o.to, o.how = stampOf(e), e.Kind
 	}
-	o.session, o.proven, o.provenText = e.Session, stampOf(e), "was assigned it"
+	g.sighted(e, !again)
+	o = &ownership{client: e.Client, from: stampOf(e), session: e.Session, proven: stampOf(e), provenText: "was assigned it"}
+	g.held[key] = o
+	p := g.partition(who.Group, e.TP())
+	p.owners = append(p.owners, o)
+}
+
+// departed ends an ownership.
+func (g *groupIndex) departed(o *ownership, e *event.Event) {
+	o.to, o.how = stampOf(e), e.Kind
+	x := g.group(o.session.Group)
+	x.departures = append(x.departures, departure{stampOf(e), cmp.Or(o.session.Member, o.client), e.Kind == event.ClientCrashed})
 }
 
 func (g *groupIndex) released(key session, e *event.Event) {
 	g.autos[key.client] = slices.DeleteFunc(g.autos[key.client], func(c *commitOp) bool { return c.tp == key.tp })
 	if o := g.held[key]; o != nil {
-		o.to, o.how = stampOf(e), e.Kind
+		g.departed(o, e)
 		delete(g.held, key)
 	}
 }
 
-// sighted notes a generation of the group.
-func (g *groupIndex) sighted(e *event.Event) {
+// sighted notes a generation of the group at an assignment.
+func (g *groupIndex) sighted(e *event.Event, takes bool) {
 	if who := e.Who(); who.Generation >= 0 {
 		x := g.group(who.Group)
-		x.generations = append(x.generations, generation{who.Generation, who.Member, stampOf(e), e.TP(), nil})
+		x.generations = append(x.generations, generation{number: who.Generation, member: who.Member, client: e.Client, stamp: stampOf(e), tp: e.TP(), takes: takes})
 	}
 }
 
@@ -274,7 +291,7 @@ func (g *groupIndex) committed(f *facts, e *event.Event) {
 	}
 	if who := c.session; who.Generation >= 0 {
 		x := g.group(c.group)
-		x.generations = append(x.generations, generation{who.Generation, who.Member, c.done, c.tp, c})
+		x.generations = append(x.generations, generation{number: who.Generation, member: who.Member, client: c.client, stamp: c.done, tp: c.tp, commit: c})
 		if client, known := g.members[groupMember{c.group, who.Member}]; known {
 			if o := g.held[session{client, c.tp}]; o != nil && o.from.seq < c.invoked.seq {
 				// The coordinator took it no earlier than it was asked.

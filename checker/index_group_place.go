@@ -3,7 +3,6 @@ package checker
 import (
 	"fmt"
 	"slices"
-	"sort"
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
@@ -11,7 +10,7 @@ import (
 
 // moved is a consumer's position in one partition from one event on.
 type moved struct {
-	seq      uint64
+	stamp
 	position kafka.Offset
 }
 
@@ -19,8 +18,9 @@ type moved struct {
 // order of events.
 type track map[string][]moved
 
-// at is a client's position before an event; NoOffset for not known.
-func (t track) at(client string, seq uint64) kafka.Offset {
+// at is a client's position before an event, NoOffset for not known, and when it moved
+// next.
+func (t track) at(client string, seq uint64) (position kafka.Offset, next stamp) {
 	ms := t[client]
 	i, _ := slices.BinarySearchFunc(ms, seq, func(m moved, s uint64) int {
 		if m.seq < s {
@@ -28,22 +28,25 @@ func (t track) at(client string, seq uint64) kafka.Offset {
 		}
 		return 1
 	})
-	if i == 0 {
-		return kafka.NoOffset
+	if i < len(ms) {
+		next = ms[i].stamp
 	}
-	return ms[i-1].position
+	if i == 0 {
+		return kafka.NoOffset, next
+	}
+	return ms[i-1].position, next
 }
 
 // trackOf gathers the positions of the consumers of a partition.
 func (f *facts) trackOf(tp kafka.TopicPartition) track {
 	t := track{}
 	for _, m := range f.groups.resets[tp] {
-		t[m.client] = append(t[m.client], moved{m.seq, m.to})
+		t[m.client] = append(t[m.client], moved{m.stamp, m.to})
 	}
 	if rd := f.history.readings[tp]; rd != nil {
 		for i := range rd.polls.len() {
 			p := rd.polls.at(i)
-			t[p.client] = append(t[p.client], moved{p.seq, p.end})
+			t[p.client] = append(t[p.client], moved{p.stamp(), p.end})
 		}
 	}
 	// unordered: each list is sorted by itself.
@@ -77,9 +80,9 @@ func (g *groupIndex) place(f *facts) {
 		}
 		for _, c := range p.commits {
 			who := g.consumer(c, t)
-			c.position = t.at(who, c.invoked.seq)
+			c.position, c.moved = t.at(who, c.invoked.seq)
 			if who == c.client && c.polled != 0 {
-				c.consumed = t.at(who, c.polled)
+				c.consumed, _ = t.at(who, c.polled)
 			}
 		}
 	}
@@ -114,7 +117,7 @@ func (g *groupIndex) proveCommits(f *facts) {
 		}
 		for _, q := range p.fetches {
 			c := writer[q.offset]
-			if c == nil || c.txn == nil || c.txn.outcome != txnUnknown || q.done.seq < c.invoked.seq {
+			if c == nil || c.txn == nil || c.txn.outcome != txnUnknown || f.clocks.before(q.done, c.invoked) {
 				continue
 			}
 			c.txn.decide(txnCommitted, q.done, fmt.Sprintf("%s found its offset %d of group %s at %s", q.client, q.offset, p.group, p.tp))
@@ -137,17 +140,4 @@ func (c *commitOp) effective() bool {
 		return false
 	}
 	return c.txn == nil || c.txn.outcome == txnCommitted || c.txn.outcome == txnUnknown
-}
-
-// expired reports whether a fetch found nothing so long after the last commit
-// that the group's offsets may have been removed (offsets.retention.minutes).
-func (p *groupPartition) expired(f *facts, q *fetchOp) bool {
-	if q.offset != kafka.NoOffset {
-		return false
-	}
-	last := int64(0)
-	if i := sort.Search(len(p.commits), func(i int) bool { return p.commits[i].invoked.seq > q.done.seq }); i > 0 {
-		last = max(p.commits[i-1].invoked.at, p.commits[i-1].done.at)
-	}
-	return q.done.at-last >= f.profile.ms(clusterScope, "offsets.retention.minutes", 7*24*60)*60_000_000_000
 }

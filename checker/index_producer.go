@@ -24,27 +24,46 @@ type transactionalID struct {
 
 // taker is the end of an InitProducerId, never if its outcome is not known, and
 // the first call of any that ends then or later.
-type taker struct{ end, firstCall uint64 }
+type taker struct {
+	end       uint64
+	firstCall stamp
+}
 
 // mayFence is the first event from which on an InitProducerId may fence a
 // transaction that began at another event: of all that had not ended by then.
-func (id *transactionalID) mayFence(begin uint64) uint64 {
+func (id *transactionalID) mayFence(c *clocks, begin stamp) stamp {
+	if c.err() {
+		return id.mayFenceByClocks(c, begin)
+	}
 	if id.takers == nil {
-		id.takers = []taker{{never, never}}
+		id.takers = []taker{{never, stamp{seq: never}}}
 		for _, op := range id.inits {
 			end := uint64(never)
 			if op.result == event.InitProducerOK || op.result == event.InitProducerFail {
 				end = op.done.seq
 			}
-			id.takers = append(id.takers, taker{end, op.invoked.seq})
+			id.takers = append(id.takers, taker{end, op.invoked})
 		}
 		slices.SortStableFunc(id.takers, func(a, b taker) int { return cmp.Compare(a.end, b.end) })
 		for i := len(id.takers) - 2; i >= 0; i-- {
-			id.takers[i].firstCall = min(id.takers[i].firstCall, id.takers[i+1].firstCall)
+			id.takers[i].firstCall = earlier(id.takers[i].firstCall, id.takers[i+1].firstCall)
 		}
 	}
-	i, _ := slices.BinarySearchFunc(id.takers, begin+1, func(t taker, s uint64) int { return cmp.Compare(t.end, s) })
-	return max(begin, id.takers[i].firstCall)
+	i, _ := slices.BinarySearchFunc(id.takers, begin.seq+1, func(t taker, s uint64) int { return cmp.Compare(t.end, s) })
+	return latest(begin, id.takers[i].firstCall)
+}
+
+// mayFenceByClocks is mayFence where the order of the history is not that of the events:
+// whoever did not end before for certain may.
+func (id *transactionalID) mayFenceByClocks(c *clocks, begin stamp) stamp {
+	first := stamp{seq: never}
+	for _, op := range id.inits {
+		ended := op.result == event.InitProducerOK || op.result == event.InitProducerFail
+		if !ended || !c.before(op.done, begin) {
+			first = earlier(first, op.invoked)
+		}
+	}
+	return latest(begin, first)
 }
 
 type producerEpoch struct {
@@ -80,26 +99,28 @@ func (id *transactionalID) owned() bool {
 // fencer is the first owner of the id that fences a producer: one of the same
 // producer id with a higher epoch, or one with another producer id that came
 // after it. nil for none, or if the producer is not known.
-func (id *transactionalID) fencer(p producerEpoch) *initOp {
+func (id *transactionalID) fencer(c *clocks, p producerEpoch) *initOp {
 	if !id.owned() || p.id < 0 {
 		return nil
 	}
 	op, known := id.fencers[p]
 	if !known {
-		op = id.findFencer(p)
+		op = id.findFencer(c, p)
 		id.fencers[p] = op
 	}
 	return op
 }
 
-func (id *transactionalID) findFencer(p producerEpoch) *initOp {
-	born := false
+func (id *transactionalID) findFencer(c *clocks, p producerEpoch) *initOp {
+	var born *initOp
 	for _, op := range id.owners {
 		same := op.producer.id == p.id
-		if same && op.producer.epoch > p.epoch || !same && born {
+		if same && op.producer.epoch > p.epoch || !same && born != nil && c.before(born.done, op.invoked) {
 			return op
 		}
-		born = born || same
+		if same && born == nil {
+			born = op
+		}
 	}
 	return nil
 }

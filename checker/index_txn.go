@@ -60,6 +60,22 @@ type stamp struct {
 
 func (s stamp) came() bool { return s.seq != 0 }
 
+// latest is the later one of two events.
+func latest(a, b stamp) stamp {
+	if b.seq > a.seq {
+		return b
+	}
+	return a
+}
+
+// earlier is the earlier one of two events.
+func earlier(a, b stamp) stamp {
+	if b.seq < a.seq {
+		return b
+	}
+	return a
+}
+
 func stampOf(e *event.Event) stamp { return stamp{e.Seq, e.At} }
 
 // txnOutcome is what the whole history tells of a transaction's end.

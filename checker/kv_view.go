@@ -18,7 +18,7 @@ func (w *kvView) finish(f *facts, r *Report) {
 	for _, rd := range f.cleaned() {
 		rd.index(&f.history)
 		d := rd.lastDrained()
-		if d == nil || d.since == 0 || d.chain > rd.facts.startAt(d.seq) {
+		if d == nil || d.since == 0 || d.chain > rd.facts.startAt(&f.clocks, d.stamp()) {
 			continue
 		}
 		holds := w.viewOf(rd, d)
@@ -30,7 +30,7 @@ func (w *kvView) finish(f *facts, r *Report) {
 			}
 			w.checks++
 			held, any := holds[key]
-			if !any && (rd.hashOf(p) == 0 || p.offset < rd.facts.startAt(d.seq)) || any && held == p.offset || r.full(w.name(), rd.tp) {
+			if !any && (rd.hashOf(p) == 0 || p.offset < rd.facts.startAt(&f.clocks, d.stamp())) || any && held == p.offset || r.full(w.name(), rd.tp) {
 				continue
 			}
 			deleted := f.mayBeDeleted(rd, p, key, d)
@@ -38,7 +38,7 @@ func (w *kvView) finish(f *facts, r *Report) {
 				continue
 			}
 			c := circumstances{client: d.client, tombstone: deleted || rd.hashOf(p) == 0, age: max(0, f.clocks.most(rd.keptFrom(p, d), d.stamp()))}
-			r.settle(f, w.differs(f, rd, p, d, held, any).excuse(f.excuse(rd, p, d)), c)
+			r.settle(f, w.differs(f, rd, p, d, held, any).excuse(f.excuse(rd, p, d)), c, f.passedLater(rd, p, d)...)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (f *facts) ledgerDisks(p *partition, s *send) string {
 }
 
 func (f *facts) ledgerDeletes(rd *reading, s *send, before uint64) string {
-	if start := rd.facts.startAt(before); start > s.offset {
+	if start := rd.facts.startAt(&f.clocks, stamp{seq: before}); start > s.offset {
 		return fmt.Sprintf("broken: nobody deleted it (the log started at %d)", start)
 	}
 	return "held: neither retention nor DeleteRecords passed it"

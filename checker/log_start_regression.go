@@ -82,13 +82,14 @@ func (w *logStartRegression) reads(f *facts, r *Report, rd *reading) {
 		}
 		w.checks++
 		rec := rd.record(p.lo)
+		began := stamp{p.since, p.sinceAt}
 		s := rd.facts.startAbove(rec.Offset, p.since)
 		if s == nil || r.full(w.name(), rd.tp) {
 			continue
 		}
 		x := f.history.sighting(w.name(), rd, p, rec, fmt.Sprintf("the log had begun at %d since event %d", s.offset, s.seq))
 		x.Witness = []uint64{s.seq, p.since, p.seq}
-		r.settle(f, x.excuse(f.forgave(rd, s, rec.Offset, p.seq)), circumstances{client: p.client, changed: !s.binds() && f.ledAnew(rd, s.seq, p.seq)})
+		r.settle(f, x.excuse(f.forgave(rd, s, rec.Offset, p.seq)), circumstances{client: p.client, changed: !s.binds() && f.ledAnew(rd, s.seq, p.seq)}, [2]stamp{s.stamp, began})
 	}
 }
 

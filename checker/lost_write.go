@@ -45,6 +45,8 @@ func (l *lostWrite) finish(f *facts, r *Report) {
 			by, where := l.judge(f, rd, p)
 			switch {
 			case where == present:
+			case !f.clocks.certain(l.order(rd, p, by, where)):
+				r.settle(f, l.lost(f, rd, p.send, by, where), circumstances{client: p.send.client, acks: -1}, l.order(rd, p, by, where)...)
 			case len(group) >= mostFindings:
 				r.found(l.name(), rd.tp).Left++
 			default:
@@ -89,8 +91,8 @@ func (l *lostWrite) judge(f *facts, rd *reading, p *place) (*poll, whereabouts) 
 		l.checks++
 		return l.drained, notReached
 	}
-	if last == nil || last.seq < p.sent {
-		if s.offset >= rd.facts.startAt(f.ended.seq) { // else retention took it before anybody came by
+	if last == nil || f.clocks.before(last.stamp(), s.called()) {
+		if s.offset >= rd.facts.startAt(&f.clocks, f.ended) { // else retention took it before anybody came by
 			l.unseen = append(l.unseen, s)
 		}
 		return nil, present
@@ -106,6 +108,18 @@ func (l *lostWrite) judge(f *facts, rd *reading, p *place) (*poll, whereabouts) 
 		return last, replaced
 	}
 	return last, nothing
+}
+
+// order is the pairs of events whose order tells that a record was missed: it was there
+// before, and nobody was given it later.
+func (*lostWrite) order(rd *reading, p *place, by *poll, where whereabouts) [][2]stamp {
+	if where == notReached {
+		return [][2]stamp{{p.send.answered(), by.stamp()}}
+	}
+	if last := rd.poll(p.last); last != nil {
+		return [][2]stamp{{last.stamp(), by.stamp()}}
+	}
+	return nil // whoever passes over its offset comes after it, whatever the clocks say
 }
 
 // fellShort reports whether the last read to the end began after a record was

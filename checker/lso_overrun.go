@@ -30,6 +30,7 @@ func (*lsoOverrun) name() string { return "lso-overrun" }
 type unstable struct {
 	send  txnSend
 	seq   uint64 // open for certain before this event
+	fence stamp  // the first that may have fenced it, if it was not committed
 	until int64  // and, in ns, before this time
 	// The one of those up to here, by offset, that is open longest.
 	longest *unstable
@@ -65,6 +66,9 @@ func (w *lsoOverrun) finish(f *facts, r *Report) {
 			if ends := u.send.txn.ends; len(ends) > 0 {
 				order = append(order, [2]stamp{{p.seq, p.at}, ends[0].invoked})
 			}
+			if u.fence.came() && u.fence.seq != never {
+				order = append(order, [2]stamp{p.stamp(), u.fence})
+			}
 			r.settleTxn(f, w.overrun(rd, p, u), circumstances{readCommitted: true}, order...)
 		}
 	}
@@ -92,7 +96,7 @@ func (f *facts) unstableIn(rd *reading) []unstable {
 			continue
 		}
 		u := unstable{send: s}
-		u.seq, u.until = f.openUntil(s.txn)
+		u.seq, u.until, u.fence = f.openUntil(s.txn)
 		u.seq = min(u.seq, rd.pollAt(u.until))
 		open = append(open, u)
 	}
@@ -107,8 +111,8 @@ func (f *facts) unstableIn(rd *reading) []unstable {
 }
 
 // openUntil is the event and the time before which a transaction is open for
-// certain.
-func (f *facts) openUntil(x *txn) (uint64, int64) {
+// certain, and the first event that may have fenced it.
+func (f *facts) openUntil(x *txn) (uint64, int64, stamp) {
 	seq, until := uint64(math.MaxUint64), int64(math.MaxInt64)
 	committed := false
 	for _, e := range x.ends {
@@ -116,14 +120,15 @@ func (f *facts) openUntil(x *txn) (uint64, int64) {
 		committed = committed || !e.abort && e.result == event.TxnEndOK
 	}
 	if committed {
-		return seq, until // who commits it finds it open
+		return seq, until, stamp{} // who commits it finds it open
 	}
 	if x.tid == "" || f.txns.clockMoved {
-		return 0, 0
+		return 0, 0, stamp{}
 	}
 	timeout := f.profile.producerMs(x.client, "transaction.timeout.ms", 60_000) * 1_000_000
 	until = x.begin.at + timeout - f.clocks.at(x.begin.seq) - f.clocks.largest
-	return min(seq, f.txns.ids[x.tid].mayFence(x.begin.seq)), until
+	fence := f.txns.ids[x.tid].mayFence(&f.clocks, x.begin)
+	return min(seq, fence.seq), until, fence
 }
 
 // pollAt is the event of the first poll at a time or later.

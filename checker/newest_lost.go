@@ -18,7 +18,7 @@ func (w *newestLost) finish(f *facts, r *Report) {
 			list := keys.by[key]
 			p := &rd.log.places[list[len(list)-1]]
 			by := rd.poll(p.cover)
-			if by == nil || rd.hashOf(p) == 0 || p.offset < rd.facts.startAt(by.seq) {
+			if by == nil || rd.hashOf(p) == 0 || p.offset < rd.facts.startAt(&f.clocks, by.stamp()) {
 				continue
 			}
 			w.checks++
@@ -27,7 +27,7 @@ func (w *newestLost) finish(f *facts, r *Report) {
 				continue
 			}
 			x := survived(w.name(), f, rd, p, old, by)
-			r.settle(f, x.excuse(f.excuse(rd, p, by)), circumstances{client: x.Client})
+			r.settle(f, x.excuse(f.excuse(rd, p, by)), circumstances{client: x.Client}, append(f.passedLater(rd, p, by), [2]stamp{rd.provenAt(p), rd.poll(old.last).stamp()})...)
 		}
 	}
 }

@@ -104,11 +104,7 @@ func steps(ops []*offsetOp) (input []porcupine.Operation, of []*offsetOp) {
 		case offsetFetch:
 			add(op, stepFetch, i, op.call, op.ret)
 		case offsetTxnCommit:
-			staged := op.ret
-			if op.commit.done.came() {
-				staged = min(staged, op.commit.done.seq)
-			}
-			add(op, stepStage, i, op.staged, staged)
+			add(op, stepStage, i, op.staged, min(op.ret, op.stagedBy))
 			add(op, stepMark, i, op.call, op.ret)
 		}
 	}

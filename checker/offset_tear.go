@@ -28,7 +28,7 @@ func (w *offsetTear) finish(f *facts, r *Report) {
 	missing, _ := f.missingSends()
 	for i := range missing {
 		if m := &missing[i]; m.send.txn.seen == nil && m.send.txn.applied != nil && !r.full(w.name(), m.send.tp) {
-			r.settleTxn(f, w.halfApplied(m), circumstances{})
+			r.settleTxn(f, w.halfApplied(m), circumstances{}, m.order()...)
 		}
 	}
 }
@@ -36,7 +36,7 @@ func (w *offsetTear) finish(f *facts, r *Report) {
 // due is a committed transaction's offset, or the newest of several, that every
 // stable fetch called after ready finds, or a newer one.
 type dueOffset struct {
-	ready  uint64
+	ready  stamp
 	commit *commitOp
 }
 
@@ -49,10 +49,10 @@ func (w *offsetTear) partition(f *facts, p *groupPartition, r *Report) {
 		}
 		writers[c.offset].add(c)
 		if c.txn != nil && c.txn.outcome == txnCommitted && c.result != event.CommitFail {
-			due = append(due, dueOffset{max(c.done.seq, c.txn.decided.seq), c})
+			due = append(due, dueOffset{latest(c.done, c.txn.decided), c})
 		}
 	}
-	slices.SortStableFunc(due, func(a, b dueOffset) int { return cmp.Compare(a.ready, b.ready) })
+	slices.SortStableFunc(due, func(a, b dueOffset) int { return cmp.Compare(a.ready.seq, b.ready.seq) })
 	for i := 1; i < len(due); i++ {
 		if due[i].commit.invoked.seq < due[i-1].commit.invoked.seq {
 			due[i].commit = due[i-1].commit
@@ -63,16 +63,21 @@ func (w *offsetTear) partition(f *facts, p *groupPartition, r *Report) {
 		w.checks++
 		if c := writers[q.offset].voidOf(p, q); c != nil && !told[c.txn] && !r.full(w.name(), p.tp) {
 			told[c.txn] = true
-			r.settleTxn(f, w.torn(p, q, c, fmt.Sprintf("and %s is %s: %s", c.txn.what(), c.txn.outcome, c.txn.endStory())), circumstances{})
+			r.settleTxn(f, w.torn(p, q, c, fmt.Sprintf("and %s is %s: %s", c.txn.what(), c.txn.outcome, c.txn.endStory())), circumstances{}, [2]stamp{c.invoked, q.done})
 			continue
 		}
-		n, _ := slices.BinarySearchFunc(due, q.invoked.seq, func(d dueOffset, s uint64) int { return cmp.Compare(d.ready, s) })
-		if n == 0 || q.unstable || p.expired(f, q) {
+		n, _ := slices.BinarySearchFunc(due, q.invoked.seq, func(d dueOffset, s uint64) int { return cmp.Compare(d.ready.seq, s) })
+		if n == 0 || q.unstable || q.afterRemoval(f, p) {
 			continue
 		}
-		if c := due[n-1].commit; !told[c.txn] && writers[q.offset].until(q) < c.invoked.seq && !r.full(w.name(), p.tp) {
+		c, written := due[n-1].commit, writers[q.offset].until(&f.clocks, q)
+		if !told[c.txn] && written.seq < c.invoked.seq && !r.full(w.name(), p.tp) {
 			told[c.txn] = true
-			r.settleTxn(f, w.torn(p, q, c, fmt.Sprintf("though %s, which commits offset %d, is committed: %s", c.txn.what(), c.offset, c.txn.proof)), circumstances{})
+			order := [][2]stamp{{due[n-1].ready, q.invoked}}
+			if written.came() {
+				order = append(order, [2]stamp{written, c.invoked})
+			}
+			r.settleTxn(f, w.torn(p, q, c, fmt.Sprintf("though %s, which commits offset %d, is committed: %s", c.txn.what(), c.offset, c.txn.proof)), circumstances{}, order...)
 		}
 	}
 }
@@ -87,8 +92,8 @@ func (x *txn) endStory() string {
 
 // writersOf is the commits of one offset.
 type writersOf struct {
-	calls  []uint64  // of those that may have counted
-	latest []uint64  // up to each of them, the last event at which it may have been appended
+	calls  []stamp   // of those that may have counted
+	latest []stamp   // up to each of them, the last event at which it may have been appended
 	void   *commitOp // the first of a transaction that was not committed, nil for none
 }
 
@@ -99,25 +104,28 @@ func (w *writersOf) add(c *commitOp) {
 		}
 		return
 	}
-	at := uint64(never)
+	at := stamp{seq: never}
 	if c.result == event.CommitOK {
-		at = c.done.seq
+		at = c.done
 	}
 	if n := len(w.latest); n > 0 {
-		at = max(at, w.latest[n-1])
+		at = latest(at, w.latest[n-1])
 	}
-	w.calls, w.latest = append(w.calls, c.invoked.seq), append(w.latest, at)
+	w.calls, w.latest = append(w.calls, c.invoked), append(w.latest, at)
 }
 
 // until is the last event at which the offset of a fetch may have been appended
-// as a commit; 0 if nothing wrote it.
-func (w *writersOf) until(q *fetchOp) uint64 {
+// as a commit; one that did not come if nothing wrote it.
+func (w *writersOf) until(k *clocks, q *fetchOp) stamp {
 	if w == nil {
-		return 0
+		return stamp{}
 	}
-	i, _ := slices.BinarySearch(w.calls, q.done.seq)
+	i, _ := slices.BinarySearchFunc(w.calls, q.done.seq, func(c stamp, s uint64) int { return cmp.Compare(c.seq, s) })
+	for i < len(w.calls) && !k.before(q.done, w.calls[i]) {
+		i++
+	}
 	if i == 0 {
-		return 0
+		return stamp{}
 	}
 	return w.latest[i-1]
 }

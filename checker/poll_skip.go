@@ -86,7 +86,7 @@ func (f *facts) passedOver(rd *reading, poll int32, from, to kafka.Offset, delet
 	x, by := rd.index(&f.history), rd.poll(poll)
 	for i := x.find(from); i < len(x.places) && x.places[i].offset < to; i++ {
 		q := &x.places[i]
-		if q.data() && (f.visible(rd, q, by) || deleted && q.offset < rd.facts.startAt(by.seq) && q.proof < by.seq) {
+		if q.data() && (f.visible(rd, q, by) || deleted && q.offset < rd.facts.startAt(&f.clocks, by.stamp()) && q.proof < by.seq) {
 			return q
 		}
 	}
@@ -95,7 +95,7 @@ func (f *facts) passedOver(rd *reading, poll int32, from, to kafka.Offset, delet
 
 // visible reports whether a poll that passes over a record must be given it.
 func (f *facts) visible(rd *reading, q *place, by *poll) bool {
-	if q.send != nil && (q.future() || f.undecided(q.send)) {
+	if q.send != nil && (q.future() && f.clocks.before(rd.provenAt(q), q.send.called()) || f.undecided(q.send)) {
 		return false
 	}
 	if q.send == nil && by.isolation == event.ReadCommitted && rd.poll(q.first).isolation != event.ReadCommitted {

@@ -68,7 +68,7 @@ func (f *facts) mayBeDeleted(rd *reading, p *place, key uint64, by *poll) bool {
 		if at == kafka.NoOffset {
 			at = s.offset
 		}
-		if s.invoked < by.seq && f.leavesRoom(rd, by, above, at, s.called(), s) {
+		if !f.clocks.before(by.stamp(), s.called()) && f.leavesRoom(rd, by, above, at, s.called(), s) {
 			return true
 		}
 	}
@@ -86,7 +86,7 @@ func (f *facts) mayBeDeleted(rd *reading, p *place, key uint64, by *poll) bool {
 // offset, NoOffset for any, that is above others, and be gone when a poll came by.
 func (f *facts) leavesRoom(rd *reading, by *poll, above, at kafka.Offset, since stamp, s *send) bool {
 	retired := f.clocks.most(since, by.stamp()) >= f.profile.millis(rd.tp.Topic, "delete.retention.ms", defaultDeleteRetention)
-	if s != nil {
+	if s != nil && !f.clocks.err() {
 		above = max(above, rd.reached(s.invoked))
 	}
 	end := kafka.Offset(math.MaxInt64)
@@ -94,7 +94,7 @@ func (f *facts) leavesRoom(rd *reading, by *poll, above, at kafka.Offset, since 
 		end = by.end // the cleaner does not go beyond the high watermark
 	}
 	fits := func(o kafka.Offset) bool {
-		return o >= by.end || retired && f.cleanedAt(rd, o, by.seq)
+		return o >= by.end || retired && f.cleanedAt(rd, o, by.stamp())
 	}
 	if at != kafka.NoOffset {
 		return at >= above && at < end && fits(at) && !rd.log.holdsOther(at, s)

@@ -21,7 +21,7 @@ func (w *producerOrder) finish(f *facts, r *Report) {
 		o := f.orderOf(rd)
 		for i := range o.places {
 			p := &o.places[i]
-			if p.send == nil || !p.lowest || !p.acked && p.send.outcome != event.SendOK || rd.gone(p) {
+			if p.send == nil || !p.lowest || !p.acked && p.send.outcome != event.SendOK || rd.gone(f, p) {
 				continue
 			}
 			above := latest[p.who]
@@ -39,9 +39,10 @@ func (w *producerOrder) finish(f *facts, r *Report) {
 	}
 }
 
-// gone reports whether a later poll over a place did not show it.
-func (rd *reading) gone(p *place) bool {
-	return p.cover > p.last && rd.poll(p.cover).seq > p.proof
+// gone reports whether a poll over a place, which may have come later than the proof
+// of it, did not show it.
+func (rd *reading) gone(f *facts, p *place) bool {
+	return p.cover > p.last && !f.clocks.before(rd.poll(p.cover).stamp(), rd.provenAt(p))
 }
 
 // sameSession reports whether two sends of one client may be of one producer: no

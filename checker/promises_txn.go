@@ -17,7 +17,7 @@ func txnPromises() []Promise {
 		{"early-read", false, "nothing of a transaction is read as committed before its commit was asked for", ""},
 		{"torn-transaction", false, "of a committed transaction every record is there", "G1b"},
 		{"offset-tear", false, "a transaction's offsets are committed with its records, or neither are", ""},
-		{"two-outcomes", false, "a transaction is committed or aborted, not both", ""},
+		{"two-outcomes", false, "a transaction is committed or aborted, not both, as its client is told and as its markers say", ""},
 		{"transactional-id-register", false, "a transactional id has one owner at a time, and a new one fences the old", ""},
 		{"zombie-write", false, "no record of a producer is taken after a new owner of its id fenced it", ""},
 		{"lso-overrun", false, "who reads committed stops at the first record of an open transaction", ""},

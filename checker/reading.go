@@ -46,6 +46,7 @@ type poll struct {
 	// since is the event with which its reader's unbroken chain of polls began,
 	// at chain; 0 for not known.
 	since   uint64
+	sinceAt int64 // ns
 	chain   kafka.Offset
 	lso, hw kafka.Offset   // as the answer told, NoOffset for not known
 	session *event.Session // nil for none

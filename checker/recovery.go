@@ -137,9 +137,13 @@ func (w *recovery) late(f *facts, tp kafka.TopicPartition, client string, seq ui
 	return x
 }
 
-// disturbed reports whether a fault, or its mending, lies between an event and a
-// time.
-func (x *faults) disturbed(after uint64, until int64) bool {
-	i, _ := slices.BinarySearchFunc(x.all, after, func(s stamp, seq uint64) int { return cmp.Compare(s.seq, seq) })
-	return i < len(x.all) && x.all[i].at <= until
+// disturbed reports whether a fault, or its mending, lies or may lie between an event
+// and a time.
+func (f *facts) disturbed(after stamp, until int64) bool {
+	all := f.faults.all
+	i, _ := slices.BinarySearchFunc(all, after.seq, func(s stamp, seq uint64) int { return cmp.Compare(s.seq, seq) })
+	if i > 0 && !f.clocks.before(all[i-1], after) {
+		return true
+	}
+	return i < len(all) && all[i].at <= until
 }

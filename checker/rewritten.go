@@ -37,7 +37,7 @@ func (w *rewritten) apart(f *facts, r *Report, rd *reading, a, b *place) {
 		if before.seq < c.seq && c.seq < after.seq && a.cover > a.last && b.offset < a.offset && a.offset < c.end && !r.full(w.name(), rd.tp) {
 			x := f.history.sighting(w.name(), rd, after, rd.record(b.record), fmt.Sprintf("it lay at offset %d (event %d) before the cleaner passed (event %d)", a.offset, before.seq, c.seq))
 			x.Witness = []uint64{before.seq, c.seq, after.seq}
-			r.settle(f, x, circumstances{client: x.Client})
+			r.settle(f, x, circumstances{client: x.Client}, [2]stamp{before.stamp(), c.stamp}, [2]stamp{c.stamp, after.stamp()})
 			return
 		}
 	}
@@ -56,7 +56,7 @@ func (w *rewritten) damaged(f *facts, r *Report, rd *reading, d sight) {
 			if before := rd.poll(p.first); before.seq < c.seq && c.seq < by.seq && p.offset < c.end && !r.full(w.name(), rd.tp) {
 				x := f.history.sighting(w.name(), rd, by, rec, fmt.Sprintf("it had another value (event %d) before the cleaner passed (event %d)", before.seq, c.seq))
 				x.Witness = []uint64{before.seq, c.seq, by.seq}
-				r.settle(f, x, circumstances{client: x.Client})
+				r.settle(f, x, circumstances{client: x.Client}, [2]stamp{before.stamp(), c.stamp}, [2]stamp{c.stamp, by.stamp()})
 				return
 			}
 		}

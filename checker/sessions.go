@@ -38,9 +38,10 @@ type position struct {
 	op    uint64 // the poll, 0 for not known
 	// since is the event with which an unbroken chain of polls began, and from
 	// where; reset says whether that was told by an event.
-	since uint64
-	from  kafka.Offset
-	reset bool
+	since   uint64
+	sinceAt int64 // ns
+	from    kafka.Offset
+	reset   bool
 }
 
 // pollStep is what a poll did to a position that was known.
@@ -82,9 +83,9 @@ func (s *sessions) observe(e *event.Event) {
 	}
 	switch e.Kind {
 	case event.PositionReset:
-		*p = position{at: e.End, known: true, seq: e.Seq, since: e.Seq, from: e.End, reset: true}
+		*p = position{at: e.End, known: true, seq: e.Seq, since: e.Seq, sinceAt: e.At, from: e.End, reset: true}
 	case event.Assigned, event.Revoked, event.Lost, event.TruncationDetected:
-		*p = position{seq: e.Seq, since: e.Seq, reset: true}
+		*p = position{seq: e.Seq, since: e.Seq, sinceAt: e.At, reset: true}
 	case event.PollOK:
 		s.polled(p, e)
 	}
@@ -97,7 +98,7 @@ func (s *sessions) polled(p *position, e *event.Event) {
 	}
 	if !p.known || p.at != e.Offset {
 		if p.known || !p.reset {
-			p.since = e.Seq
+			p.since, p.sinceAt = e.Seq, e.At
 		}
 		p.from = e.Offset
 	}

@@ -58,6 +58,12 @@ func (r *Report) settle(f *facts, x Finding, c circumstances, order ...[2]stamp)
 		c.elected = true
 	}
 	k := r.found(x.Rule, x.TP)
+	if c.doubt {
+		if k.Unknown++; k.Unknown <= mostUnknown {
+			r.Unknown = append(r.Unknown, "clock-uncertainty: "+x.Text+" (if the events took place in the order of the history)")
+		}
+		return
+	}
 	for _, pair := range order {
 		if !f.clocks.before(pair[0], pair[1]) {
 			if k.Unknown++; k.Unknown <= mostUnknown {

@@ -18,7 +18,7 @@ func (w *stuckClient) finish(f *facts, r *Report) {
 	}
 	bound += 2 * f.clocks.largest
 	for s := range f.history.sends.each() {
-		if s.at+bound > f.ended.at || f.faults.disturbed(s.invoked, s.at+bound) {
+		if s.at+bound > f.ended.at || f.disturbed(s.called(), s.at+bound) {
 			continue
 		}
 		w.checks++

@@ -21,7 +21,7 @@ func (w *tombstoneEarly) finish(f *facts, r *Report) {
 			list := keys.by[key]
 			p := &rd.log.places[list[len(list)-1]]
 			by := rd.poll(p.cover)
-			if rd.hashOf(p) != 0 || by == nil || by.seq < p.begun() || p.offset < rd.facts.startAt(by.seq) {
+			if rd.hashOf(p) != 0 || by == nil || by.seq < p.begun() || p.offset < rd.facts.startAt(&f.clocks, by.stamp()) {
 				continue
 			}
 			w.checks++
@@ -41,7 +41,7 @@ func (w *tombstoneEarly) missing(f *facts, r *Report, rd *reading, p *place, by 
 		x := survived(w.name(), f, rd, p, old, by)
 		c.age = min(c.age, max(0, f.clocks.most(rd.poll(old.last).stamp(), by.stamp())))
 		x.Text += "; its key is back from the dead"
-		r.settle(f, x.excuse(f.excuse(rd, p, by)), c)
+		r.settle(f, x.excuse(f.excuse(rd, p, by)), c, f.passedLater(rd, p, by)...)
 		return
 	}
 	if !withinDeleteRetention(&c) {
@@ -55,7 +55,7 @@ func (w *tombstoneEarly) missing(f *facts, r *Report, rd *reading, p *place, by 
 	}
 	x.Text = fmt.Sprintf("%s: the tombstone at offset %d (event %d)%s was taken out %d ms later at the most: %s was not given it (event %d)",
 		rd.tp, p.offset, p.proof, passed, c.age/1_000_000, by.client, by.seq)
-	r.settle(f, x.excuse(f.excuse(rd, p, by)), c)
+	r.settle(f, x.excuse(f.excuse(rd, p, by)), c, f.passedLater(rd, p, by)...)
 }
 
 // keptFrom is when the time began for which a tombstone is kept, as seen by a

@@ -26,7 +26,7 @@ func (w *tornTransaction) finish(f *facts, r *Report) {
 	w.checks += checks
 	for i := range missing {
 		if m := &missing[i]; m.send.txn.seen != nil && !r.full(w.name(), m.send.tp) {
-			r.settleTxn(f, w.torn(m), circumstances{readCommitted: true})
+			r.settleTxn(f, w.torn(m), circumstances{readCommitted: true}, m.order()...)
 		}
 	}
 }
@@ -37,6 +37,17 @@ type missingSend struct {
 	send  txnSend
 	poll  *poll
 	bound *txnSend // sent after the commit and read above: where the send's offset is not known
+}
+
+// order is the pairs of events whose order tells that it is missing: the poll that
+// passed over it came after its commit was asked for, and what bounds it was sent after
+// the commit.
+func (m *missingSend) order() [][2]stamp {
+	if m.bound != nil {
+		return [][2]stamp{{m.send.txn.decided, m.bound.called()}}
+	}
+	asked, _ := m.send.txn.commitAsked()
+	return [][2]stamp{{asked, m.poll.stamp()}}
 }
 
 // missingSends finds the records of committed transactions that are missing, by

@@ -33,7 +33,7 @@ func (w *transactionalIDRegister) finish(f *facts, r *Report) {
 		}
 		for _, a := range id.accepted() {
 			w.checks++
-			op := id.fencer(a.producer)
+			op := id.fencer(&f.clocks, a.producer)
 			if op == nil || op.done.seq > a.invoked.seq || r.full(w.name(), kafka.TopicPartition{}) {
 				continue
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // twoOutcomes: a transaction ends one way. Its coordinator remembers the last
-// outcome and refuses the other one.
+// outcome and refuses the other one, and so do the markers in the logs say.
 type twoOutcomes struct{ tally }
 
 func (*twoOutcomes) name() string { return "two-outcomes" }
@@ -39,4 +39,5 @@ func (w *twoOutcomes) finish(f *facts, r *Report) {
 			Node: kafka.NoBroker, Epoch: kafka.NoEpoch, Client: x.client, Witness: witnesses(ok[0].done.seq, ok[1].done.seq),
 			Text: fmt.Sprintf("%s was both committed (event %d) and aborted (event %d)", x.what(), ok[0].done.seq, ok[1].done.seq)}, circumstances{})
 	}
+	w.markers(f, r)
 }

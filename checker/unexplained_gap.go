@@ -80,7 +80,7 @@ type account struct {
 }
 
 func newAccount(f *facts, rd *reading) *account {
-	a := &account{f: f, rd: rd, gaps: Gaps{TP: rd.tp}, start: rd.facts.startAt(^uint64(0))}
+	a := &account{f: f, rd: rd, gaps: Gaps{TP: rd.tp}, start: rd.facts.startAt(&f.clocks, stamp{seq: never})}
 	if len(f.txns.order) > 0 {
 		for _, m := range f.markersOf(rd.tp) {
 			a.markers = append(a.markers, m.after)
@@ -162,7 +162,7 @@ func (a *account) empty(from, to kafka.Offset) {
 		a.aborted -= int(n)
 		from += kafka.Offset(n)
 	}
-	for from < to && a.f.cleanedAt(a.rd, from, ^uint64(0)) {
+	for from < to && a.f.cleanedAt(a.rd, from, stamp{seq: never}) {
 		end := a.cleanedUpTo(to)
 		if end <= from {
 			break

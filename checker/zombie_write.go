@@ -36,7 +36,7 @@ func (w *zombieWrite) first(f *facts, id *transactionalID, x *txn, r *Report) {
 			continue
 		}
 		w.checks++
-		op := id.fencer(producerOf(s.session))
+		op := id.fencer(&f.clocks, producerOf(s.session))
 		if op == nil || op.done.seq > s.invoked {
 			continue
 		}

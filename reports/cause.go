@@ -83,7 +83,12 @@ func (c cause) sentence() string {
 }
 
 // lastMoment is the event after which nothing was lost any more by this cause.
-func (c cause) lastMoment() uint64 { return max(c[0].Lost.Seq, c[0].Sealed.Seq) }
+func (c cause) lastMoment() uint64 {
+	if c[0].Lost.Seq == 0 && c[0].Sealed.Seq == 0 {
+		return c[len(c)-1].Seq
+	}
+	return max(c[0].Lost.Seq, c[0].Sealed.Seq)
+}
 
 // holds reports whether an offset lies in one of the ranges.
 func (c cause) holds(o kafka.Offset) bool {

@@ -13,6 +13,12 @@
 //	clients        | | acknowledgements, in red those that did not last
 //	            ───┴──────┴───//───┴───────┴───── seconds, long gaps shrunk
 //
+// What the checker found is red, by whatever rule: a ring at the moment at which it
+// became true, in the lane of the client or broker whose event that was (else the
+// controller's), with the rules' names; a band over its offsets in every log that
+// reaches so far; and of a lost record stripes where copies exist, and a star where
+// the record vanished. The time axis reaches to the last of them.
+//
 // A run waits nine seconds between actions that take a millisecond, so the time
 // axis is piecewise: between two neighbouring instants it is linear, and the
 // width of the piece grows with the logarithm of its duration. Ticks carry real

@@ -18,6 +18,7 @@ const (
 	glyphRead                  // an open circle
 	glyphFailed                // a small cross
 	glyphClean                 // two bars, pressed together
+	glyphFound                 // a red ring around whatever is there
 )
 
 const glyphSize = 4.5
@@ -49,6 +50,8 @@ func (p *pen) glyph(g glyph, x, y float64, c color.Color) {
 	case glyphClean:
 		p.rect(x-s, y-s+1, x+s, y-1, c)
 		p.rect(x-s, y+1, x+s, y+s-1, c)
+	case glyphFound:
+		p.ring(x, y, 7, c)
 	case glyphFailed:
 		p.line(1.4, c, nil, x-s+1.5, y-s+1.5, x+s-1.5, y+s-1.5)
 		p.line(1.4, c, nil, x-s+1.5, y+s-1.5, x+s-1.5, y-s+1.5)

@@ -10,7 +10,8 @@ type label struct {
 	x, width float64 // of the moment; of the text
 	rank     int     // lower ones are placed first
 	at       float64
-	row      int // from 0, nearest to the sign; -1: there was no room
+	row      int  // from 0, nearest to the sign; -1: there was no room
+	bare     bool // no line leads to its sign
 }
 
 const (
@@ -97,14 +98,20 @@ func place(labels []label, ranked bool, left, right float64, rows int) int {
 }
 
 // fit finds the place of a label. One that covers the moment of a label still
-// to come goes above it if it can.
+// to come goes above it if it can. At the right border one that shares its moment
+// with one that has a line goes left of the moment, so that the other's line can pass.
 func (s *shelf) fit(l *label, labels []label, later []int, left, right float64) {
-	for _, shift := range []float64{0, 0.25, 0.5, 0.75, 1} {
+	shifts := []float64{0, 0.25, 0.5, 0.75, 1}
+	shared := slices.ContainsFunc(later, func(i int) bool { return labels[i].x == l.x && labels[i].width > 0 && !labels[i].bare })
+	if shared && l.x+labelIndent+l.width > right {
+		shifts = []float64{1, 0, 0.25, 0.5, 0.75}
+	}
+	for _, shift := range shifts {
 		at := max(left, min(l.x+labelIndent-shift*(l.width+2*labelIndent), right-l.width))
 		text := interval{at, at + l.width}
 		lowest := covered(text, l, labels, later, len(s.texts)-1)
-		if l.row = s.put(text, l.x, lowest); l.row < 0 && lowest > 0 {
-			l.row = s.put(text, l.x, 0)
+		if l.row = s.put(text, l, lowest); l.row < 0 && lowest > 0 {
+			l.row = s.put(text, l, 0)
 		}
 		if l.row >= 0 {
 			l.at = at
@@ -138,16 +145,18 @@ type shelf struct {
 
 // put places a text in the lowest row, from a given one on, that has room for
 // it and for its line; -1 if none has.
-func (s *shelf) put(text interval, line float64, lowest int) int {
+func (s *shelf) put(text interval, l *label, lowest int) int {
 	for row := range s.texts {
 		if row >= lowest && s.free(row, text) {
 			s.texts[row] = append(s.texts[row], text)
 			for below := range row {
-				s.lines[below] = append(s.lines[below], line)
+				if !l.bare {
+					s.lines[below] = append(s.lines[below], l.x)
+				}
 			}
 			return row
 		}
-		if slices.ContainsFunc(s.texts[row], func(t interval) bool { return t.from < line && line < t.to }) {
+		if !l.bare && slices.ContainsFunc(s.texts[row], func(t interval) bool { return t.from < l.x && l.x < t.to }) {
 			return -1 // the line to a higher row would cross this text
 		}
 	}

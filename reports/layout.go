@@ -1,5 +1,7 @@
 package reports
 
+import "slices"
+
 // layout is where each lane lies, from the top, in points.
 type layout struct {
 	legend     float64
@@ -7,6 +9,7 @@ type layout struct {
 	faults     lane // empty if there was none
 	replicas   []lane
 	clients    []lane
+	rows       int // of labels in a replica's lane
 	axis       float64
 	caption    float64
 	height     float64
@@ -26,8 +29,8 @@ const (
 	axisHeight    = 40.0
 	captionHeight = 30.0
 	decisionRows  = 4
-	faultRows     = 4
-	maxClients    = 4
+	faultRows     = 6
+	maxClients    = 4 // without those that findings concern
 )
 
 // place lays the lanes out: those of controller and faults are as high as their
@@ -46,11 +49,14 @@ func (p *Picture) place() {
 	if len(t.faults) > 0 {
 		l.faults = next(float64(p.placeMarks(t.faults, faultRows))*labelRow + glyphRow)
 	}
-	clients := min(len(t.clients), maxClients)
+	p.chooseClients()
+	clients := len(t.clients)
+	l.rows = p.replicaRows()
+	least := replicaLabel*float64(l.rows) + 4 + logRoom + isrBarHeight + isrBarBelow
 	below := float64(clients)*(clientHeight+laneGap) + axisHeight + captionHeight
 	each := (pictureHeight-y-below)/float64(len(t.replicas)) - laneGap
 	for range t.replicas {
-		l.replicas = append(l.replicas, next(max(each, minPanel)))
+		l.replicas = append(l.replicas, next(max(each, least)))
 	}
 	for range clients {
 		l.clients = append(l.clients, next(clientHeight))
@@ -59,6 +65,38 @@ func (p *Picture) place() {
 	l.caption = y + axisHeight
 	l.height = l.caption + captionHeight
 	p.layout = l
+}
+
+// chooseClients keeps the first clients, and all that a finding is marked at or
+// was promised to.
+func (p *Picture) chooseClients() {
+	concerned := func(c *clientTrack) bool {
+		return slices.ContainsFunc(c.marks, func(m clientMark) bool { return m.found != "" }) ||
+			slices.ContainsFunc(p.losses, func(l cause) bool { return l[0].Client == c.name })
+	}
+	room := maxClients
+	for _, c := range p.tracks.clients {
+		if concerned(c) {
+			room--
+		}
+	}
+	p.tracks.clients = slices.DeleteFunc(slices.Clone(p.tracks.clients), func(c *clientTrack) bool {
+		if concerned(c) {
+			return false
+		}
+		room--
+		return room < 0
+	})
+}
+
+// replicaRows is the number of rows that the labels of the replicas need.
+func (p *Picture) replicaRows() int {
+	b := &brush{&pen{ruler: p.ruler}, p}
+	rows := leastReplicaRows
+	for _, r := range p.tracks.replicas {
+		rows = max(rows, p.placeMarks((&panel{brush: b, r: r}).marks(), mostReplicaRows))
+	}
+	return rows
 }
 
 // placeBlank lays out a picture without lanes.
@@ -75,7 +113,7 @@ func (p *Picture) placeMarks(marks []mark, rows int) int {
 	for i := range marks {
 		m := &marks[i]
 		m.text = p.ruler.short(m.style(), m.text, right-left)
-		labels[i] = label{x: p.scale.place(m.at), width: p.ruler.width(m.style(), m.text)}
+		labels[i] = label{x: p.scale.place(m.at), width: p.ruler.width(m.style(), m.text), bare: m.bare}
 		if m.minor() {
 			labels[i].rank = 1
 		}

@@ -67,7 +67,9 @@ func TestAnOutageLastsUntilTheLogIsOpen(t *testing.T) {
 	add(50, event.Recovered, tp.Topic, "clean", 0)
 	add(90, event.BecameFollower, tp.Topic, "", 0)
 	want := span{from: 30, to: 50, text: "down: stop"}
-	if r := newTracks(events, tp).find(1); len(r.down) != 1 || r.down[0] != want {
+	tracks := newTracks(events, tp)
+	tracks.close()
+	if r := tracks.find(1); len(r.down) != 1 || r.down[0] != want {
 		t.Errorf("the outages are %+v, want %+v", r.down, want)
 	}
 }

@@ -26,6 +26,11 @@ var signs = []sign{
 		}
 		b.line(1.2, lostRed, nil, x, y+5, x+18, y+5)
 	}},
+	{"offsets of a finding", "▬", 18, func(b *brush, x, y float64) {
+		b.rect(x, y-5, x+18, y+5, lostTint)
+		b.line(1.2, lostRed, nil, x, y-5, x+18, y-5)
+		b.line(1.2, lostRed, nil, x, y+5, x+18, y+5)
+	}},
 	{"in ISR, out", "■□", 24, func(b *brush, x, y float64) {
 		b.rect(x, y-3, x+12, y+3, muted)
 		b.frame(x+12, y-3, x+24, y+3, 0.8, muted)
@@ -45,6 +50,7 @@ var signs = []sign{
 	{"ack", "╵", 8, func(b *brush, x, y float64) { b.glyph(glyphAck, x+4, y, ink) }},
 	{"failed send", "×", 10, func(b *brush, x, y float64) { b.glyph(glyphFailed, x+5, y, muted) }},
 	{"read", "○", 12, func(b *brush, x, y float64) { b.glyph(glyphRead, x+6, y, tideLine) }},
+	{"found", "◯", 16, func(b *brush, x, y float64) { b.glyph(glyphFound, x+8, y, lostRed) }},
 	{"acknowledged and lost", "★", 18, func(b *brush, x, y float64) { b.glyph(glyphLost, x+9, y, lostRed) }},
 }
 
@@ -59,7 +65,7 @@ func Legend() []string {
 
 // legendRow is the number of signs in the first row: what has an extent in
 // time. Moments are in the second.
-const legendRow = 8
+const legendRow = 9
 
 // legend writes the signs in two rows.
 func (b *brush) legend() {

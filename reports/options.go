@@ -18,6 +18,9 @@ type Options struct {
 	// TP is the partition to show; its zero value asks for the one with the
 	// gravest finding, else the one that took the most records.
 	TP kafka.TopicPartition
+	// PartitionFlag is the flag that asks for a partition; the picture of one of
+	// several names it with the others. Empty for none.
+	PartitionFlag string
 }
 
 // losses are the findings of the partition that name a lost record, violations
@@ -27,7 +30,7 @@ func losses(rep *checker.Report, tp kafka.TopicPartition) []*checker.Finding {
 	var all, acked []*checker.Finding
 	for _, f := range gravestFirst(rep.Findings) {
 		switch {
-		case f.TP != tp || f.Lost.Seq == 0:
+		case f.TP != tp || f.Lost.Seq == 0 && f.Rule != "lost-write":
 		case f.Acked.Seq > 0:
 			acked = append(acked, f)
 			all = append(all, f)

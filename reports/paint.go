@@ -35,7 +35,12 @@ func (p *Picture) paint(pen *pen) {
 	if !b.blank {
 		b.events()
 	}
-	b.text(margin, p.layout.caption+18, captionStyle, b.short(captionStyle, replayLine(p.replay), pictureWidth-2*margin))
+	room := pictureWidth - 2*margin
+	if p.others != "" {
+		room -= b.width(captionStyle, p.others) + 2*margin
+		b.textRight(laneRight, p.layout.caption+18, captionStyle, p.others)
+	}
+	b.text(margin, p.layout.caption+18, captionStyle, b.short(captionStyle, replayLine(p.replay), room))
 }
 
 // events paints all that lies over the time axis, and what explains it.
@@ -115,6 +120,9 @@ func (p *Picture) judgement(well string) string {
 		}
 		return cause{f}.excusedSentence()
 	}
+	if fs := gravestFirst(p.report.Findings); len(fs) > 0 {
+		return "Nothing was found in this partition, but elsewhere: " + cause{fs[0]}.excusedSentence()
+	}
 	if note := p.note(); note != "" {
 		return "Pass. " + note + "."
 	}
@@ -190,7 +198,10 @@ func (b *brush) marks(l lane, marks []mark) {
 // mark paints a label at its moment x and the sign at (sign, y).
 func (b *brush) mark(l lane, m *mark, x, sign, y float64) {
 	c := ink
-	if m.minor() {
+	switch {
+	case m.glyph == glyphFound:
+		c = lostRed
+	case m.minor():
 		c = muted
 	}
 	if m.label.row >= 0 {

@@ -23,7 +23,12 @@ func (b *brush) client(l lane, c *clientTrack) {
 		if look.text != "" && labels[i].row >= 0 {
 			b.text(labels[i].at, l.top+13, look.style, look.text)
 		}
-		if unread := look.glyph == glyphRead && labels[i].row < 0; look.text == "" && x-drawn < 2 || unread && x-drawn < 2*glyphSize {
+		if m := &c.marks[i]; m.found != "" {
+			b.glyph(glyphFound, x, y, lostRed)
+			if m.alone {
+				continue
+			}
+		} else if unread := look.glyph == glyphRead && labels[i].row < 0; look.text == "" && x-drawn < 2 || unread && x-drawn < 2*glyphSize {
 			continue
 		}
 		drawn = x
@@ -40,7 +45,23 @@ type look struct {
 	rank   int
 }
 
+// look is how a mark is drawn: what was found wrong then joins what the client
+// was told.
 func (b *brush) look(m *clientMark) look {
+	l := b.told(m)
+	if m.alone {
+		l.text = ""
+	}
+	if m.found != "" {
+		if l.text != "" {
+			l.text += ", "
+		}
+		l.text, l.style, l.rank = l.text+m.found, lostStyle, 0
+	}
+	return l
+}
+
+func (b *brush) told(m *clientMark) look {
 	for _, c := range b.losses {
 		switch f := c[0]; {
 		case f.Acked.Seq == m.seq:
@@ -127,7 +148,7 @@ func (b *brush) promises() {
 func (b *brush) lost() {
 	for _, c := range b.losses {
 		for i, r := range b.tracks.replicas {
-			if at := c[0].Lost; r.node == at.Node {
+			if at := c[0].Lost; at.Seq > 0 && r.node == at.Node {
 				b.glyph(glyphLost, b.scale.place(at.At), b.panel(i).vanished(c), lostRed)
 			}
 		}

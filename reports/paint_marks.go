@@ -21,9 +21,15 @@ func (p *panel) marks() []mark {
 		marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
 	}
 	for _, s := range p.r.down {
-		if !p.roomy(s) {
+		if p.room(s) == noRoom {
 			marks = append(marks, mark{at: s.from, glyph: glyphFault, text: s.text})
 		}
+	}
+	for _, f := range p.r.found {
+		marks = append(marks, f.mark)
+	}
+	for i := len(p.r.cuts); i < len(marks); i++ {
+		marks[i].bare = true
 	}
 	more := make([]int, len(marks))
 	for _, c := range p.losses {
@@ -47,13 +53,15 @@ func (p *panel) marks() []mark {
 func (p *panel) blame(m *mark, c cause) string {
 	f := c[0]
 	event := " (event " + num(int64(f.Lost.Seq)) + ")"
-	at := func(w checker.Moment, g glyph) bool { return w.Node == p.r.node && w.At == m.at && m.glyph == g }
+	at := func(w checker.Moment, g glyph) bool {
+		return w.Seq > 0 && w.Node == p.r.node && w.At == m.at && m.glyph == g
+	}
 	switch {
 	case f.Lost.Seq == f.Sealed.Seq && at(f.Sealed, glyphElection):
 		return " without " + c.brief() + event
 	case at(f.Sealed, glyphElection):
 		return " without " + c.brief()
-	case at(f.Lost, glyphCut), f.Lost.Node == p.r.node && f.Lost.At == m.at && strings.HasPrefix(m.text, "down: "):
+	case at(f.Lost, glyphCut), f.Lost.Seq > 0 && f.Lost.Node == p.r.node && f.Lost.At == m.at && strings.HasPrefix(m.text, "down: "):
 		return ", lost here: " + c.brief() + event
 	}
 	return ""
@@ -73,13 +81,13 @@ func (p *panel) clear(l label, base float64) {
 // labels writes cuts and reigns above the log.
 func (p *panel) labels() {
 	marks := p.marks()
-	p.placeMarks(marks, replicaRows)
+	p.placeMarks(marks, p.layout.rows)
 	for i := range marks {
 		m := &marks[i]
 		if m.label.row < 0 {
 			continue
 		}
-		x, base := p.scale.place(m.at), p.l.top+replicaLabel*float64(replicaRows-m.label.row)-2
+		x, base := p.scale.place(m.at), p.l.top+replicaLabel*float64(p.layout.rows-m.label.row)-2
 		if i < len(p.r.cuts) && m.label.at > x {
 			p.line(0.8, muted, []vg.Length{vg.Points(1.5), vg.Points(2)}, x, base-8, x, p.y(p.r.cuts[i].from))
 		}
@@ -95,5 +103,14 @@ func (p *panel) labels() {
 		x := p.scale.place(c.at)
 		p.line(1.8, ink, nil, x, p.y(c.from), x, p.y(c.to))
 		p.glyph(glyphCut, x, p.y(c.to)-glyphSize, ink)
+	}
+	for _, f := range p.r.found {
+		y := (p.high + p.floor) / 2
+		if f.offset >= 0 && f.offset < p.tracks.top {
+			y = (p.y(f.offset) + p.y(f.offset+1)) / 2
+		}
+		x := p.scale.place(f.at)
+		p.line(0.9, lostRed, dashes, x, p.high, x, y-7)
+		p.glyph(glyphFound, x, y, lostRed)
 	}
 }

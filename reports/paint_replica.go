@@ -9,12 +9,14 @@ import (
 )
 
 const (
-	replicaRows   = 2    // of labels
-	replicaLabel  = 14.0 // height of a row
-	isrBarHeight  = 6.0
-	isrBarBelow   = 9.0 // between the log and the bar
-	offsetRoom    = 0.1 // above the highest log end
-	mostGridLines = 5
+	// rows of labels
+	leastReplicaRows = 2
+	mostReplicaRows  = 4
+	replicaLabel     = 14.0 // height of a row
+	isrBarHeight     = 6.0
+	isrBarBelow      = 9.0 // between the log and the bar
+	offsetRoom       = 0.1 // above the highest log end
+	mostGridLines    = 5
 )
 
 // panel is one replica's lane while it is painted.
@@ -27,7 +29,7 @@ type panel struct {
 
 func (b *brush) panel(i int) *panel {
 	l := b.layout.replicas[i]
-	return &panel{b, l, b.tracks.replicas[i], l.top + replicaRows*replicaLabel + 4, l.bottom - isrBarHeight - isrBarBelow}
+	return &panel{b, l, b.tracks.replicas[i], l.top + float64(b.layout.rows)*replicaLabel + 4, l.bottom - isrBarHeight - isrBarBelow}
 }
 
 // replica paints the i-th replica's lane, up to its labels.
@@ -91,6 +93,9 @@ func (p *panel) log() {
 		end := func(s state) kafka.Offset { return s.end }
 		p.area(run, tail, hw, end)
 		p.area(run, tide, func(state) kafka.Offset { return 0 }, hw)
+		for _, b := range p.bands() {
+			p.band(run, b)
+		}
 		for _, c := range p.losses {
 			for _, f := range c {
 				if f.Acked.Seq > 0 {
@@ -179,6 +184,24 @@ func (p *panel) edge(run []state, c color.Color, width float64, level func(state
 	p.line(width, c, nil, xy...)
 }
 
+// band tints the offsets of a finding as long as the replica's log reaches over
+// them.
+func (p *panel) band(run []state, b band) {
+	for i := 0; i+1 < len(run); {
+		hi, k := min(run[i].end, b.to), i+1
+		for k+1 < len(run) && min(run[k].end, b.to) == hi {
+			k++
+		}
+		if hi > b.from {
+			x0, x1, y0, y1 := run[i].x, run[k].x, p.y(hi), p.y(b.from)
+			p.rect(x0, y0, x1, y1, lostTint)
+			p.line(1.2, lostRed, nil, x0, y0, x1, y0)
+			p.line(1.2, lostRed, nil, x0, y1, x1, y1)
+		}
+		i = k
+	}
+}
+
 // stripes marks the records of a finding as long as the replica holds them.
 func (p *panel) stripes(run []state, f *checker.Finding) {
 	const every = 5.0
@@ -198,8 +221,12 @@ func (p *panel) stripes(run []state, f *checker.Finding) {
 
 // replaced reports whether what lies at the finding's offset is another record:
 // the replica had been cut there and a leader without the record was elected.
+// Where the trace does not show the loss, a pass of the cleaner may have been it.
 func (p *panel) replaced(s state, f *checker.Finding) bool {
-	if f.Sealed.Seq == 0 {
+	switch {
+	case f.Lost.Seq == 0 && f.Sealed.Seq == 0:
+		return slices.ContainsFunc(p.r.passes, func(c cleaning) bool { return c.from <= f.Last && f.Offset < c.to && c.at <= s.at })
+	case f.Sealed.Seq == 0:
 		return s.at >= f.Lost.At
 	}
 	cut := slices.ContainsFunc(p.r.cuts, func(c cutMark) bool { return c.to <= f.Offset && c.at <= s.at })
@@ -222,17 +249,36 @@ func (p *panel) outages() {
 	for _, s := range p.r.down {
 		from, to := p.scale.place(s.from), p.scale.place(s.to)
 		p.hatch(from, p.l.top, to, p.l.bottom, down, downLine)
-		if w := p.width(strongStyle, s.text); p.roomy(s) {
-			mid, y := (from+to)/2, (p.l.top+p.l.bottom)/2
+		w, mid, y := p.width(strongStyle, s.text), (from+to)/2, (p.high+p.floor)/2
+		switch p.room(s) {
+		case roomAcross:
 			p.rect(mid-w/2-5, y-9, mid+w/2+5, y+7, down)
 			p.textCentre(mid, y+3, strongStyle, s.text)
+		case roomUp:
+			p.rect(mid-7, y-w/2-3, mid+7, y+w/2+3, down)
+			p.textUp(mid, y, strongStyle, s.text)
 		}
 	}
 }
 
-// roomy reports whether an outage has room for its text within the hatching.
-func (p *panel) roomy(s span) bool {
-	return p.width(strongStyle, s.text)+12 < p.scale.place(s.to)-p.scale.place(s.from)
+// room is how the text of an outage fits within its hatching.
+type room uint8
+
+const (
+	noRoom room = iota
+	roomAcross
+	roomUp // written upwards
+)
+
+func (p *panel) room(s span) room {
+	w, wide := p.width(strongStyle, s.text), p.scale.place(s.to)-p.scale.place(s.from)
+	switch {
+	case w+12 < wide:
+		return roomAcross
+	case wide > 18 && w+6 < logRoom:
+		return roomUp
+	}
+	return noRoom
 }
 
 // isrBar is solid while the controller counts the replica into the ISR.

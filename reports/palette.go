@@ -3,7 +3,8 @@ package reports
 import "image/color"
 
 // The colours, told apart by lightness as well as by hue, so that the picture
-// reads with any colour vision and in grey. Red stands for loss alone.
+// reads with any colour vision and in grey. Red stands for loss
+// and for what else was found wrong.
 var (
 	ink      = color.NRGBA{0x1b, 0x26, 0x31, 0xff}
 	muted    = color.NRGBA{0x5f, 0x6b, 0x76, 0xff}
@@ -16,6 +17,7 @@ var (
 	down     = color.NRGBA{0xdd, 0xdd, 0xdd, 0xff}
 	downLine = color.NRGBA{0xb4, 0xb4, 0xb4, 0xff}
 	lostRed  = color.NRGBA{0xc8, 0x10, 0x2e, 0xff}
+	lostTint = color.NRGBA{0xf6, 0xc6, 0xcc, 0xd8}
 )
 
 // epochTints are the backgrounds of a leader's reign, by leader epoch; each

@@ -56,6 +56,12 @@ func (p *pen) text(x, y float64, st style, s string) {
 	p.c.FillText(sty, p.at(x, y), s)
 }
 
+// textUp writes s upwards, with its middle at (x, y).
+func (p *pen) textUp(x, y float64, st style, s string) {
+	sty := draw.TextStyle{Color: st.color, Font: st.font(), Handler: p.words, Rotation: math.Pi / 2}
+	p.c.FillText(sty, p.at(x+st.size*0.36, y+p.width(st, s)/2), s)
+}
+
 // textRight writes s with its right end at x.
 func (p *pen) textRight(x, y float64, st style, s string) { p.text(x-p.width(st, s), y, st, s) }
 
@@ -119,6 +125,17 @@ func (p *pen) disc(x, y, r float64, c color.Color) {
 		xy = append(xy, x+r*math.Cos(a), y+r*math.Sin(a))
 	}
 	p.polygon(c, xy...)
+}
+
+// ring strokes a circle.
+func (p *pen) ring(x, y, r float64, c color.Color) {
+	const corners = 24
+	xy := make([]float64, 0, 2*corners+2)
+	for i := range corners + 1 {
+		a := 2 * math.Pi * float64(i%corners) / corners
+		xy = append(xy, x+r*math.Cos(a), y+r*math.Sin(a))
+	}
+	p.line(2.2, c, nil, xy...)
 }
 
 // short cuts a text to a width, with an ellipsis.

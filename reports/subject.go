@@ -1,6 +1,10 @@
 package reports
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"tidemark/checker"
 	"tidemark/model/event"
 	"tidemark/model/kafka"
@@ -12,6 +16,7 @@ type subject struct {
 	found bool // the run has a partition, or the options name one
 	asked bool // the options name it
 	of    int  // partitions of the run
+	all   []kafka.TopicPartition
 }
 
 // subject chooses the partition to show.
@@ -20,7 +25,7 @@ func (o Options) subject(events []event.Event, rep *checker.Report) subject {
 	for i := range events {
 		ps.take(&events[i])
 	}
-	s := subject{of: len(ps)}
+	s := subject{of: len(ps), all: ps.sorted()}
 	if o.TP.Topic != "" {
 		s.tp, s.found, s.asked = o.TP, true, true
 		return s
@@ -47,6 +52,28 @@ func (s subject) name() string {
 	return s.tp.String()
 }
 
+// mostOthers is how many other partitions the picture names.
+const mostOthers = 6
+
+// others names the other partitions behind the flag that asks for them; "" if
+// there are none, or no flag.
+func (s subject) others(flag string) string {
+	var names []string
+	for _, tp := range s.all {
+		if tp != s.tp {
+			names = append(names, tp.String())
+		}
+	}
+	if flag == "" || len(names) == 0 {
+		return ""
+	}
+	text := strings.Join(names[:min(len(names), mostOthers)], ", ")
+	if len(names) > mostOthers {
+		text += " ..."
+	}
+	return "to see another partition: " + flag + " " + text
+}
+
 // partitions counts the records that leaders took, by partition that had one.
 type partitions map[kafka.TopicPartition]kafka.Offset
 
@@ -58,6 +85,16 @@ func (ps partitions) take(e *event.Event) {
 	case e.Kind == event.Appended && e.Text == "leader":
 		ps[e.TP()] += e.End - e.Offset
 	}
+}
+
+// sorted are the partitions by name.
+func (ps partitions) sorted() []kafka.TopicPartition {
+	return slices.SortedFunc(maps.Keys(ps), func(a, b kafka.TopicPartition) int {
+		if a.Less(b) {
+			return -1
+		}
+		return 1
+	})
 }
 
 // busiest is the partition with the most records, the first by name of equals.

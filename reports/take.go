@@ -38,6 +38,7 @@ func (t *tracks) takeNode(e *event.Event) {
 	switch e.Kind {
 	case event.Died:
 		how, _, _ := strings.Cut(e.Text, " ")
+		how = strings.TrimSuffix(how, ":")
 		t.fault(e, glyphDeath, how+" "+nodeName(e.Node))
 		if r != nil {
 			r.die(e.At, "down: "+how)
@@ -54,6 +55,8 @@ func (t *tracks) takeNode(e *event.Event) {
 		if r != nil {
 			closeSpan(r.down, e.At)
 		}
+	case event.WaitFailed:
+		t.fault(e, glyphFault, "line "+num(int64(e.Line))+": the wait ran out of time")
 	case event.Fault:
 		t.fault(e, glyphFault, e.Text)
 	}
@@ -111,12 +114,7 @@ func (t *tracks) takeClient(e *event.Event) {
 	if e.Client == "" || e.Kind == event.PositionReset && e.Text == "assign" {
 		return
 	}
-	i := slices.IndexFunc(t.clients, func(c *clientTrack) bool { return c.name == e.Client })
-	if i < 0 {
-		i = len(t.clients)
-		t.clients = append(t.clients, &clientTrack{name: e.Client})
-	}
-	c := t.clients[i]
+	c := t.client(e.Client)
 	m := clientMark{at: e.At, seq: e.Seq, kind: e.Kind, offset: e.Offset, drained: e.Drained, promised: e.Acks == -1}
 	switch e.Kind {
 	case event.PollOK:
@@ -134,6 +132,16 @@ func (t *tracks) takeClient(e *event.Event) {
 	}
 	c.marks = append(c.marks, m)
 	t.instants = append(t.instants, instant{e.At, e.Kind != event.SendOK && e.Kind != event.PollOK})
+}
+
+// client returns the track of an application, made on first mention.
+func (t *tracks) client(name string) *clientTrack {
+	i := slices.IndexFunc(t.clients, func(c *clientTrack) bool { return c.name == name })
+	if i < 0 {
+		i = len(t.clients)
+		t.clients = append(t.clients, &clientTrack{name: name})
+	}
+	return t.clients[i]
 }
 
 func (t *tracks) takeReplica(e *event.Event) {
@@ -161,7 +169,7 @@ func (t *tracks) takeReplica(e *event.Event) {
 		}
 	case event.Cleaned:
 		for _, r := range t.meant(e) {
-			r.cleaned = append(r.cleaned, mark{at: e.At, glyph: glyphClean, text: "compacts " + num(int64(e.Offset)) + "–" + num(int64(e.End))})
+			r.clean(e)
 		}
 	case event.LogStartMoved:
 		for _, r := range t.meant(e) {

@@ -21,9 +21,9 @@ const (
 	laneLeft      = 144.0 // the lanes' names stand left of it
 	laneRight     = pictureWidth - 24
 	margin        = 24.0
-	// minPanel is the least height of a replica's lane; more replicas than fit
-	// make the picture higher.
-	minPanel = 104.0
+	// logRoom is the least height of a replica's log; more replicas than fit make
+	// the picture higher.
+	logRoom = 74.0
 	// pngScale is the number of pixels of the PNG for a point.
 	pngScale = 2
 )
@@ -34,10 +34,12 @@ type Picture struct {
 	report  checker.Report
 	title   string
 	replay  string
+	others  string // how to see another partition, "" if there is none
 	ruler   ruler
 	summary []string // lines under the title
 	scale   *timeScale
 	losses  []cause
+	found   []found // ascending
 	layout  layout
 	blank   bool // it has no lanes
 }
@@ -62,8 +64,12 @@ func Timeline(events []event.Event, rep checker.Report, o Options) (*Picture, er
 			title = append(title, s)
 		}
 	}
-	p := &Picture{tracks: t, report: rep, title: strings.Join(title, "  ·  "), replay: o.Replay, ruler: newRuler(), blank: blank}
+	p := &Picture{tracks: t, report: rep, title: strings.Join(title, "  ·  "), replay: o.Replay, others: about.others(o.PartitionFlag), ruler: newRuler(), blank: blank}
 	p.losses = causes(losses(&p.report, about.tp))
+	if !blank {
+		p.takeFindings(events)
+		t.close()
+	}
 	p.summary = p.ruler.wrap(bodyStyle, p.sentence(), pictureWidth-2*margin, 2)
 	if blank {
 		p.placeBlank()

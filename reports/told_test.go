@@ -78,7 +78,7 @@ func TestTimelineOfAnUnknownRunSaysWhyItIsUnknown(t *testing.T) {
 	s.add(20_000_000, event.WaitFailed, -1, func(e *event.Event) { e.Line, e.Text = 13, "wait leader orders-0 = none within 5s" })
 	words := strings.Join(texts(t, draw(t, s.events, reports.Options{})), "\n")
 	expect(t, words, "unknown", "line 13: the wait ran out of time: wait leader orders-0 = none within 5s")
-	refuse(t, words, "lost-write")
+	refuse(t, words, "lost-write of")
 }
 
 func TestNarrativeTellsALostDirectoryAndALeaderWhoServesNobody(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 type tracks struct {
 	tp         kafka.TopicPartition
 	replicas   []*replicaTrack // by broker
-	decisions  []mark          // of the controller
+	decisions  []mark          // of the controller, and what was found in no other lane
 	faults     []mark
 	clients    []*clientTrack // in order of first mention
 	instants   []instant      // every moment that something is drawn at, ascending
@@ -27,7 +27,8 @@ type mark struct {
 	at    int64
 	glyph glyph
 	text  string
-	lost  bool // it sealed a loss
+	lost  bool // it sealed a loss, or something was found wrong
+	bare  bool // no line leads from its label to its sign
 	label label
 }
 
@@ -46,11 +47,25 @@ type replicaTrack struct {
 	down   []span
 	cuts   []cutMark
 	marks  []mark // of the cuts, one for each
+	found  []foundMark
 	idle   []mark // leaderships of a broker that serves nobody yet
 	// cleaned are the passes of the cleaner; starts are the log starts above 0, as long
 	// as the replica is known to have them.
 	cleaned []mark
+	passes  []cleaning
 	starts  []startSpan
+}
+
+// foundMark is a finding's, at an offset or at NoOffset.
+type foundMark struct {
+	mark
+	offset kafka.Offset
+}
+
+// cleaning is a pass of the cleaner over [from, to).
+type cleaning struct {
+	at       int64
+	from, to kafka.Offset
 }
 
 // startSpan is a log start that holds in a span.
@@ -94,6 +109,8 @@ type clientMark struct {
 	drained bool
 	// promised: acknowledged with acks=all
 	promised bool
+	found    string // what was found wrong then, "" if nothing
+	alone    bool   // it is there for what was found alone
 }
 
 // newTracks reads the events once.
@@ -103,6 +120,11 @@ func newTracks(events []event.Event, tp kafka.TopicPartition) *tracks {
 		t.take(&events[i])
 	}
 	slices.SortStableFunc(t.instants, func(a, b instant) int { return cmp.Compare(a.at, b.at) })
+	return t
+}
+
+// close ends what lasts, at the last moment of the picture.
+func (t *tracks) close() {
 	if len(t.instants) > 0 {
 		t.start, t.end = t.instants[0].at, t.instants[len(t.instants)-1].at
 	}
@@ -116,7 +138,6 @@ func newTracks(events []event.Event, tp kafka.TopicPartition) *tracks {
 		}
 		r.closeStart(t.end)
 	}
-	return t
 }
 
 // replica returns the track of a broker, made on first mention.
@@ -173,6 +194,16 @@ func (r *replicaTrack) die(at int64, text string) {
 func (r *replicaTrack) cut(at int64, from, to kafka.Offset, text string) {
 	r.cuts = append(r.cuts, cutMark{at, from, to})
 	r.marks = append(r.marks, mark{at: at, glyph: glyphCut, text: text})
+}
+
+// clean records a pass of the cleaner, from which on the log may lack records.
+func (r *replicaTrack) clean(e *event.Event) {
+	r.passes = append(r.passes, cleaning{e.At, max(e.Offset, 0), e.End})
+	r.cleaned = append(r.cleaned, mark{at: e.At, glyph: glyphClean, text: "compacts " + num(int64(e.Offset)) + "–" + num(int64(e.End))})
+	if p := r.last(); p.end != kafka.NoOffset {
+		p.at = e.At
+		r.points = append(r.points, p)
+	}
 }
 
 // begin moves the log start, unless the replica is known to have moved it there.

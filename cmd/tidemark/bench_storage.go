@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -34,20 +38,58 @@ in memory. Figures are medians of the slices; the page cache holds everything.
 An operation is a batch, a read of 1 MiB, a look-up, or a record that is cleaned. What an
 open allocates for a log of one batch is not counted for the batches that it scans. The
 simulated disk keeps what is written to it in memory, which it takes in steps of 256 KiB:
-a step is an allocation.`,
+a step is an allocation. All in all memory of some 24 times --mib is needed, and room for
+half as much on the disk. A signal ends it, and its files go.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.mib < 1 {
-				return usageError("--mib: bench storage needs 1 MiB at least")
+			if err := f.check(memoryAtHand()); err != nil {
+				return err
 			}
-			return f.run(cmd.OutOrStdout())
+			signals := make(chan os.Signal, 1)
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			defer signal.Stop(signals)
+			return f.run(cmd.OutOrStdout(), signals)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", "", "directory for the files; without it a temporary one")
-	flags.IntVar(&f.mib, "mib", 64, "size of each log, MiB")
+	flags.IntVar(&f.mib, "mib", 64, "size of each log, MiB, 1 to 1024")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// What a measurement needs, in MiB for each of --mib, and the most that --mib may be.
+const (
+	storageBenchMemory = 24
+	storageBenchMost   = 1024
+)
+
+// check refuses a size that cannot be measured; atHand is the machine's free memory in
+// MiB, 0 if that is not known.
+func (f *storageBenchFlags) check(atHand int) error {
+	if f.mib < 1 || f.mib > storageBenchMost {
+		return usageError("--mib is %d: choose 1 to %d MiB", f.mib, storageBenchMost)
+	}
+	if need := f.mib * storageBenchMemory; atHand > 0 && need > atHand {
+		return usageError("--mib is %d: that takes %d MiB of memory and %d are free, choose %d or less", f.mib, need, atHand, atHand/storageBenchMemory)
+	}
+	return nil
+}
+
+// memoryAtHand is how much memory can be taken without swapping, MiB; 0 where the system
+// does not tell as Linux does.
+func memoryAtHand() int {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), "MemAvailable:")
+	words := strings.Fields(after)
+	if len(words) == 0 {
+		return 0
+	}
+	kib, _ := strconv.Atoi(words[0]) // 0 if it is none
+	return kib / 1024
 }
 
 // storageRow is one measurement beside its limits.
@@ -69,14 +111,14 @@ type storageLimit struct {
 	Share      float64 `json:"share_of_limit"` // that the work reaches
 }
 
-func (f *storageBenchFlags) run(out io.Writer) error {
+func (f *storageBenchFlags) run(out io.Writer, signals <-chan os.Signal) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // syncs have a thread of their own
 	dir, err := os.MkdirTemp(f.data, "tidemark-bench-")
 	if err != nil {
 		return usageError("--data: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	rows, err := f.measure(dir)
+	rows, err := f.measure(dir, signals)
 	if err != nil {
 		return err
 	}
@@ -106,13 +148,14 @@ func rate(megabytes float64) string {
 }
 
 // measure takes all rows, on both disks.
-func (f *storageBenchFlags) measure(dir string) (rows []storageRow, err error) {
+func (f *storageBenchFlags) measure(dir string, signals <-chan os.Signal) (rows []storageRow, err error) {
 	files, err := newFileLane(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer files.close()
 	for _, l := range []*benchLane{files, newSimulatedLane()} {
+		l.signals = signals
 		some, err := l.measure(f.mib << 20)
 		if err != nil {
 			return nil, err

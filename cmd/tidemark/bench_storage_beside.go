@@ -26,6 +26,11 @@ func (l *benchLane) beside(rounds, batch int, work slice, limits ...slice) (stor
 	allocs := 0.0
 	for round := range rounds + 1 { // the first one warms up
 		for i := range all {
+			select {
+			case s := <-l.signals:
+				return storageRow{}, usageError("bench storage was ended (%v): its files are removed", s)
+			default:
+			}
 			k := (round + i) % len(all)
 			t, n, err := all[k].measure()
 			if err != nil {

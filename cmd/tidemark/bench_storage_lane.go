@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"os"
 
 	"tidemark/disk"
 	"tidemark/disk/osdisk"
@@ -20,6 +21,8 @@ type benchLane struct {
 	syncs *node.Syncs
 	next  func() error // waits for the end of one sync
 	close func() error
+
+	signals <-chan os.Signal // one ends the measurement; nil: none comes
 }
 
 // syncEnd is the end of one sync.

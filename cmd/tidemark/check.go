@@ -17,6 +17,7 @@ type checkFlags struct {
 	format   string
 	profile  []string
 	clockErr time.Duration
+	verbose  bool
 	json     bool
 	junit    string
 }
@@ -44,7 +45,7 @@ consumer.isolation.level=read_committed; topic.orders.cleanup.policy=compact, wh
 cannot say, is for topic orders alone. history.world=open says that producers wrote that
 the history does not show.
 
-A rule that found nothing to judge is unknown, not passed. Findings come in order of their
+A rule that found nothing to judge is unknown, not passed; -v names them. Findings come in order of their
 first cause; one that another explains is marked as following from it.
 
 Exit status: 0 pass or excused, 1 violation, 2 bad usage or input, 3 unknown.`,
@@ -62,6 +63,7 @@ Exit status: 0 pass or excused, 1 violation, 2 bad usage or input, 3 unknown.`,
 	flags.StringVar(&f.format, "format", formatAuto, "auto, tidemark, jepsen, verifiable or kgo-verifier")
 	flags.StringArrayVar(&f.profile, "profile", nil, "what the cluster and its clients were set to: KEY=VALUE, or a FILE in .properties syntax; may be repeated")
 	flags.DurationVar(&f.clockErr, "clock-error", defaultClockErr, "how wrong the clocks of imported files may be, either way; one file alone needs no clock")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name the rules that found nothing to judge, not only their number")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
 	flags.StringVar(&f.junit, "junit", "", "write the result to FILE as JUnit XML, a test case for each rule")
 	return cmd
@@ -92,7 +94,7 @@ func check(out, stderr io.Writer, files []string, f checkFlags) error {
 	if f.json {
 		err = printJSON(out, checkJSON(result))
 	} else {
-		_, err = io.WriteString(out, checkText(result))
+		_, err = io.WriteString(out, checkText(result, f.verbose))
 	}
 	if err != nil {
 		return err
@@ -152,7 +154,10 @@ func judgeHistory(in *checkInput, stderr io.Writer) (checkResult, error) {
 		if err != nil {
 			return checkResult{}, err
 		}
-		if result.events++; result.events%watched == 0 {
+		if e.Seq != 0 { // not what --profile says
+			result.events++
+		}
+		if result.events%watched == 0 {
 			heap.watch()
 		}
 		if e.Kind == event.Profile && e.Text == worldSetting+"=open" {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -57,7 +59,10 @@ func (f checkFlags) overrides(stderr io.Writer) (overrides, error) {
 			o.topics = append(o.topics, s)
 			continue
 		}
-		if err := checker.CheckSetting(history.ClusterScope, key, value); err != nil {
+		if err := checker.CheckSetting(history.ClusterScope, key, value); errors.Is(err, checker.ErrNotModelled) && decidesNothing(key) {
+			fmt.Fprintf(stderr, "tidemark: --profile: ignored, %s: %s\n", notModelled, key)
+			continue
+		} else if err != nil {
 			return o, usageError("--profile: %w", err)
 		}
 		o.add(plan.Setting{Key: key, Value: value})
@@ -204,7 +209,8 @@ func (s *overridden) Next(e *event.Event) error {
 	}
 }
 
-// introduce puts a new client's settings before its first event.
+// introduce puts a new client's settings before its first event. As those of a header
+// they have no number: they are no events of the history, whose numbers ascend.
 func (s *overridden) introduce(e *event.Event) {
 	scope, settings := "", s.o.consumer
 	switch e.Kind {
@@ -220,7 +226,7 @@ func (s *overridden) introduce(e *event.Event) {
 	s.held, s.holding = *e, true
 	for _, setting := range settings {
 		p := event.New(event.Profile)
-		p.Seq, p.At, p.Client, p.Text = e.Seq, e.At, scope, setting.Key+"="+setting.Value
+		p.At, p.Client, p.Text = e.At, scope, setting.Key+"="+setting.Value
 		s.pending = append(s.pending, p)
 	}
 	*e, s.pending = s.pending[0], s.pending[1:]

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"tidemark/model/kafka"
 )
 
 // headWith is a header whose profile has one setting.
@@ -39,6 +44,95 @@ func TestKeysOfKafkasThatDecideNothingArePassedOver(t *testing.T) {
 	if status, out, errText := command(t, "check", file); status != exitOK || errText != "" {
 		t.Errorf("status %d, %s%s", status, out, errText)
 	}
+}
+
+// A history that was recorded on an older Kafka is judged; what Kafka never had is a
+// typo as before.
+func TestKeysThatKafkaHadOnceAreNoReasonNotToJudge(t *testing.T) {
+	lines := []string{sendA, ackA, sendB, ackB, readBoth}
+	for _, key := range []string{"log.message.format.version", "zookeeper.connect", "inter.broker.protocol.version", "replica.lag.max.messages"} {
+		file := historyFile(t, "old.jsonl", append([]string{headWith("cluster", key, "2.8")}, append(lines, profileEvent("cluster", key+"=2.8"))...)...)
+		if status, out, errText := command(t, "check", file); status != exitOK || errText != "" {
+			t.Errorf("%s: status %d, %s%s", key, status, out, errText)
+		}
+		status, out, errText := command(t, "check", file, "--profile", key+"=3.0")
+		if want := "tidemark: --profile: ignored, not modelled: " + key + "\n"; status != exitOK || errText != want {
+			t.Errorf("--profile %s: status %d, %sstderr %q, want %q", key, status, out, errText, want)
+		}
+		typo := strings.Replace(key, "e", "ee", 1)
+		if status, _, errText := command(t, "check", file, "--profile", typo+"=3.0"); status != exitUsage || !strings.Contains(errText, typo) {
+			t.Errorf("--profile %s: status %d, stderr %q", typo, status, errText)
+		}
+		file = historyFile(t, "typo.jsonl", append([]string{headWith("cluster", typo, "2.8")}, lines...)...)
+		if status, _, errText := command(t, "check", file); status != exitUsage || !strings.Contains(errText, typo+": not a configuration key") {
+			t.Errorf("%s: status %d, stderr %q", typo, status, errText)
+		}
+	}
+}
+
+// exampleHistory is the one that FORMAT.md shows.
+func exampleHistory(t *testing.T) string {
+	t.Helper()
+	format, err := os.ReadFile("../../checker/history/FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(format), "```json\n")
+	lines, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("FORMAT.md shows no history")
+	}
+	return historyFile(t, "example.jsonl", strings.TrimSpace(lines))
+}
+
+// TestAHistoryIsAsWellFormedUnderEveryProfile: what --profile says of clients comes
+// between the events of a history and is none of them.
+func TestAHistoryIsAsWellFormedUnderEveryProfile(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.jsonl")
+	if status, _, errText := command(t, "run", "healthy", "--trace", trace); status != exitOK {
+		t.Fatal(errText)
+	}
+	all := []string{"history.world=closed", "acks=0", "acks=1", "acks=all", "enable.idempotence=false", "isolation.level=read_committed",
+		"topic.orders.cleanup.policy=compact"}
+	for _, scope := range scopeNames {
+		for _, d := range kafka.Definitions(keyScopes[scope]) {
+			kv := d.Key + "=" + d.Default
+			if scope != "broker" {
+				kv = scope + "." + kv
+			}
+			all = append(all, kv)
+		}
+	}
+	for file, profiles := range map[string][][]string{exampleHistory(t): each(all), trace: append(each(all[:7]), all[7:])} { // unordered: each alone
+		events := judgedHistory(t, file).Events
+		for _, profile := range profiles {
+			s := judgedHistory(t, file, profile...)
+			if s.Events > events || len(s.Unknown) > 0 { // fewer where a setting of its own is replaced
+				t.Errorf("%s --profile %v: %d events, unknown %q, want %d at most and none", file, profile, s.Events, s.Unknown, events)
+			}
+		}
+	}
+}
+
+func each(all []string) (alone [][]string) {
+	for _, one := range all {
+		alone = append(alone, []string{one})
+	}
+	return alone
+}
+
+// judgedHistory is what check --json says of a history.
+func judgedHistory(t *testing.T, file string, profile ...string) (s checkSummary) {
+	t.Helper()
+	args := []string{"check", "--json", file}
+	for _, p := range profile {
+		args = append(args, "--profile", p)
+	}
+	_, out, errText := command(t, args...)
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatalf("%v: %v, %s", args, err, errText)
+	}
+	return s
 }
 
 // TestProfileNamesOneTopic: the poll leaves out the older of two records of one key.

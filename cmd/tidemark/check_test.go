@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,31 @@ func TestARuleThatJudgedNothingIsUnknownAndNotPassed(t *testing.T) {
 	}
 	if len(s.Rules) < 20 {
 		t.Errorf("%d rules", len(s.Rules))
+	}
+}
+
+func TestRulesWithNothingToJudgeAreCountedAndNamedWhenAsked(t *testing.T) {
+	file := legalFile(t)
+	var idle []string
+	for _, r := range judgedHistory(t, file).Rules {
+		if r.Checks == 0 {
+			idle = append(idle, r.Rule)
+		}
+	}
+	count := fmt.Sprintf("\nunknown: %d of %d rules, for this history has nothing for them to judge", len(idle), len(checker.Promises()))
+	if _, out, _ := command(t, "check", file); !strings.Contains(out, count+" (-v names them)\n\nverdict: pass\n") {
+		t.Errorf("%q is missing in\n%s", count, out)
+	}
+	_, out, _ := command(t, "check", "-v", file)
+	_, names, found := strings.Cut(out, count+":\n")
+	names, _, _ = strings.Cut(names, "\n\n")
+	if got := strings.Fields(strings.ReplaceAll(names, ",", "")); !found || !slices.Equal(got, idle) {
+		t.Errorf("-v names %v, want %v", got, idle)
+	}
+	for line := range strings.Lines(names) {
+		if len(strings.TrimSuffix(line, "\n")) > 100 {
+			t.Errorf("a line of %d columns: %s", len(line)-1, line)
+		}
 	}
 }
 

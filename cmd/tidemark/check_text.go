@@ -63,8 +63,8 @@ func (r *ruleResult) count(report checker.Report) {
 // mostFindings is how many findings of a rule are printed with their witnesses.
 const mostFindings = 10
 
-// checkText is what check prints.
-func checkText(c checkResult) string {
+// checkText is what check prints; with named, the rules too that had nothing to judge.
+func checkText(c checkResult, named bool) string {
 	var b strings.Builder
 	source := ""
 	if c.header.Source != "" {
@@ -74,7 +74,7 @@ func checkText(c checkResult) string {
 	b.WriteByte('\n')
 	writeFindings(&b, c)
 	writeNotes(&b, c)
-	writeRules(&b, c)
+	writeRules(&b, c, named)
 	writeGaps(&b, c.report.Gaps)
 	for _, why := range c.report.Unknown {
 		putLine(&b, "unknown: %s", why)
@@ -178,10 +178,13 @@ func writeNotes(b *strings.Builder, c checkResult) {
 	}
 }
 
-func writeRules(b *strings.Builder, c checkResult) {
+// writeRules lists the rules that judged something, or should have. Of most histories
+// more than half of all have nothing to judge: those are counted.
+func writeRules(b *strings.Builder, c checkResult, named bool) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	var idle []string
-	for _, r := range ruleResults(c.report) {
+	results := ruleResults(c.report)
+	for _, r := range results {
 		if r.checks == 0 && !r.due && r.undecided == 0 && r.verdict == checker.Unknown {
 			idle = append(idle, r.name)
 			continue
@@ -199,10 +202,20 @@ func writeRules(b *strings.Builder, c checkResult) {
 	}
 	t.Flush()
 	if len(idle) > 0 {
-		b.WriteString("\nunknown, for this history has nothing for them to judge:\n")
-		writeWrapped(b, idle)
+		writeIdle(b, idle, len(results), named)
 	}
 	b.WriteByte('\n')
+}
+
+// writeIdle tells of rules that had nothing to judge, out of all.
+func writeIdle(b *strings.Builder, idle []string, all int, named bool) {
+	fmt.Fprintf(b, "\nunknown: %d of %d rules, for this history has nothing for them to judge", len(idle), all)
+	if !named {
+		b.WriteString(" (-v names them)\n")
+		return
+	}
+	b.WriteString(":\n")
+	writeWrapped(b, idle)
 }
 
 // writeGaps accounts for the offsets that readers passed over, where there is more

@@ -82,7 +82,7 @@ func (g givenFlags) settings() ([]plan.Setting, error) {
 			return nil, usageError("--set %s: write KEY=VALUE", kv)
 		}
 		if err := kafka.CheckScoped(key, value); err != nil {
-			return nil, usageError("--set: %w", err)
+			return nil, badKey("--set", everyScope, key, err)
 		}
 		settings = append(settings, plan.Setting{Key: key, Value: value})
 	}

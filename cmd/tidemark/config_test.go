@@ -59,8 +59,15 @@ func TestEveryKeyThatTidemarkModelsIsOneOfKafkas(t *testing.T) {
 			}
 		}
 	}
-	if !slices.IsSorted(kafkaKeys) || len(slices.Compact(slices.Clone(kafkaKeys))) != len(kafkaKeys) {
-		t.Error("the list is not sorted, or a key stands in it twice")
+	for _, keys := range [][]string{kafkaKeys, removedKeys} {
+		if !slices.IsSorted(keys) || len(slices.Compact(slices.Clone(keys))) != len(keys) {
+			t.Errorf("the list from %s is not sorted, or a key stands in it twice", keys[0])
+		}
+	}
+	for _, key := range removedKeys {
+		if slices.Contains(kafkaKeys, key) {
+			t.Errorf("%s is in the list of Kafka's keys and in that of those it has no more", key)
+		}
 	}
 }
 

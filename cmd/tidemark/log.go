@@ -4,15 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tidemark/disk"
 	"tidemark/model/kafka"
 	"tidemark/node/storage/inspect"
 )
@@ -44,7 +41,7 @@ The first byte that is wrong is one line with file, position and reason. Behind 
 process that was killed, what the next start mends is told as a note; with the marker
 of a clean stop (.kafka_cleanshutdown) it is a fault.
 
-A broker may be at work in the directory: each replica is judged as it is at one
+Symbolic links are followed. A broker may be at work in the directory: each replica is judged as it is at one
 moment, and what looks wrong is looked at again before it is believed.
 
 Exit status: 0 sound, 1 a fault, 2 bad usage or a directory that cannot be read, or
@@ -132,64 +129,3 @@ func verifyDir(dir string, o inspect.Options) (inspect.Summary, error) {
 	}
 	return inspect.Verify(osFiles{}, dir, o)
 }
-
-// osFiles are the files of the machine, to be read.
-type osFiles struct{}
-
-// List implements inspect.Files.
-func (osFiles) List(dir string) ([]string, error) {
-	all, err := os.ReadDir(filepath.FromSlash(dir))
-	if err != nil {
-		return nil, known(err)
-	}
-	names := make([]string, 0, len(all))
-	for _, e := range all {
-		name := e.Name()
-		if e.IsDir() {
-			name += "/"
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// Open implements inspect.Files.
-func (osFiles) Open(name string) (inspect.File, error) {
-	f, err := os.Open(filepath.FromSlash(name))
-	if err != nil {
-		return nil, known(err)
-	}
-	return osFile{f}, nil
-}
-
-type osFile struct{ *os.File }
-
-// Size implements inspect.File.
-func (f osFile) Size() (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s is no regular file", f.Name())
-	}
-	return info.Size(), nil
-}
-
-// known is an error in the words of package disk.
-func known(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return notThere{err}
-	}
-	return err
-}
-
-// notThere is the machine's error for what is not there.
-type notThere struct{ error }
-
-// Is makes it package disk's too.
-func (e notThere) Is(target error) bool { return target == disk.ErrNotExist }
-
-// Unwrap returns the machine's.
-func (e notThere) Unwrap() error { return e.error }

@@ -34,8 +34,9 @@ Kafka's kafka-dump-log: batches of .log files (with --deep-iteration records too
 --print-data their keys and values), entries of .index, .timeindex and .txnindex,
 producers of .snapshot files, epochs, checkpoints, properties. Records of the metadata
 log and of its snapshots are decoded, those of __consumer_offsets and of
-__transaction_state with a decoder that is named. In a directory every file that is known is printed;
-a broker may be at work in it: files that go meanwhile are told on stderr.
+__transaction_state with a decoder that is named. In a directory every file that is known
+is printed, and symbolic links are followed; a broker may be at work in it: files that go
+meanwhile are told on stderr.
 
 Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,17 +55,7 @@ Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage
 				return err
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			for _, file := range files {
-				err = f.dump(out, file.path)
-				if file.found && errors.Is(err, fs.ErrNotExist) {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s: went while its directory was read, not printed\n", file.path)
-					err = nil
-				}
-				if err != nil {
-					break
-				}
-			}
-			return errors.Join(err, out.Flush())
+			return errors.Join(f.dumpAll(out, cmd.ErrOrStderr(), files), out.Flush())
 		},
 	}
 	flags := cmd.Flags()
@@ -82,6 +73,21 @@ Exit status: 0 all was read, 1 a file has bytes that cannot be read, 2 bad usage
 	return cmd
 }
 
+// dumpAll prints the files; notice is told of those that went.
+func (f *dumpFlags) dumpAll(out, notice io.Writer, files []dumpedFile) error {
+	for _, file := range files {
+		err := f.dump(out, file.path)
+		if file.found && errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(notice, "%s: went while its directory was read, not printed\n", file.path)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // dumpedFile is a file to print.
 type dumpedFile struct {
 	path  string
@@ -92,21 +98,39 @@ type dumpedFile struct {
 // directories that are named.
 func dumped(args []string) (files []dumpedFile, err error) {
 	for _, arg := range args {
-		err := filepath.WalkDir(arg, func(path string, e fs.DirEntry, err error) error {
-			if path != arg && errors.Is(err, fs.ErrNotExist) {
-				return nil // a directory that went since its parent was read
-			}
-			if err == nil && !e.IsDir() && (path == arg || inspect.Dumpable(e.Name())) {
-				files = append(files, dumpedFile{path, path != arg})
-			}
-			return err
-		})
-		if err != nil {
+		info, err := os.Stat(arg)
+		switch {
+		case err != nil:
 			return nil, usageError("%w", err)
+		case info.IsDir():
+			if files, err = found(files, arg); err != nil {
+				return nil, usageError("%w", err)
+			}
+		default:
+			files = append(files, dumpedFile{arg, false})
 		}
 	}
 	if len(files) == 0 {
 		return nil, usageError("name files of log directories, or directories that have some")
+	}
+	return files, nil
+}
+
+// found adds the files that are known in a directory and below.
+func found(files []dumpedFile, dir string) ([]dumpedFile, error) {
+	names, err := osFiles{}.List(filepath.ToSlash(dir))
+	if err != nil {
+		return files, err
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			if files, err = found(files, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // one may go since its parent was read
+				return nil, err
+			}
+		} else if inspect.Dumpable(name) {
+			files = append(files, dumpedFile{path, true})
+		}
 	}
 	return files, nil
 }

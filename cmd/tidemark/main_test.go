@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/model/kafka"
 	"tidemark/model/plan"
 	"tidemark/model/rules"
 	"tidemark/scenarios"
@@ -238,6 +239,8 @@ func TestBadCommandLineIsOneLineAndExitStatus2(t *testing.T) {
 		{"run", "R1", "--set", "nonsense"}, {"run", "R1", "--set", "min.insync.replicas=0"}, {"run", "R1", "--lanes", "9"},
 		{"run", "R1", "--seed", "x"}, {"run", "R1", "--no-such-flag"}, {"frobnicate"}, {"bench", "moon"}, {"run", "R1", "--print", "--json"}, {"digest", "--seeds", "9..1"},
 		{"run", t.TempDir()}, {"run", "all", "--rules", "truncate=toHW"},
+		{"run", "R1", "--partition", "t-0"}, {"run", "R1", "--plot", filepath.Join(t.TempDir(), "x"), "--partition", "t"},
+		{"run", "R1", "--plot", filepath.Join(t.TempDir(), "x"), "--partition", "t-7"}, {"run", "seed-7", "--seed", "9"},
 	} {
 		status, out, errText := command(t, args...)
 		if status != exitUsage || out != "" || strings.Count(errText, "\n") != 1 {
@@ -249,13 +252,50 @@ func TestBadCommandLineIsOneLineAndExitStatus2(t *testing.T) {
 func TestPlotAndTraceAreWrittenIntoAFolderThatIsMadeForThem(t *testing.T) {
 	dir := t.TempDir()
 	prefix, trace := filepath.Join(dir, "new", "r1"), filepath.Join(dir, "other", "trace.jsonl")
-	if status, _, errText := command(t, "run", "R1", "--plot", prefix, "--trace", trace); status != exitOK {
-		t.Fatalf("exit status %d: %s", status, errText)
+	status, _, said := command(t, "run", "R1", "--plot", prefix, "--trace", trace)
+	if status != exitOK {
+		t.Fatalf("exit status %d: %s", status, said)
+	}
+	if want := "tidemark: the timeline is in " + prefix + ".svg and " + prefix + ".png\n"; said != want {
+		t.Errorf("said %q, want %q", said, want)
 	}
 	for name, begin := range map[string]string{prefix + ".svg": "<?xml", prefix + ".png": "\x89PNG", trace: "{"} {
 		content, err := os.ReadFile(name)
 		if err != nil || !strings.HasPrefix(string(content), begin) {
 			t.Errorf("%s: %v, begins %.20q", name, err, content)
+		}
+	}
+}
+
+func TestPlotTakesTheNameOfEitherOfItsFiles(t *testing.T) {
+	for _, ending := range []string{"", ".svg", ".png"} {
+		dir := t.TempDir()
+		if status, _, errText := command(t, "run", "R1", "--plot", filepath.Join(dir, "r1"+ending)); status != exitOK {
+			t.Fatalf("exit status %d: %s", status, errText)
+		}
+		files, err := filepath.Glob(dir + "/*")
+		if want := []string{filepath.Join(dir, "r1.png"), filepath.Join(dir, "r1.svg")}; err != nil || !slices.Equal(files, want) {
+			t.Errorf("--plot r1%s wrote %v, want %v", ending, files, want)
+		}
+	}
+}
+
+func TestASeedThatAPlanHasAlreadyMayBeSaidAgain(t *testing.T) {
+	_, want, _ := command(t, "run", "seed-7")
+	if status, got, errText := command(t, "run", "seed-7", "--seed", "7"); status != exitOK || got != want {
+		t.Errorf("exit status %d: %s%s, want\n%s", status, errText, got, want)
+	}
+}
+
+func TestPlotShowsThePartitionThatIsAskedFor(t *testing.T) {
+	prefix := filepath.Join(t.TempDir(), "seed-7")
+	if status, _, errText := command(t, "run", "seed-7", "--plot", prefix, "--partition", "t-2"); status != exitOK {
+		t.Fatalf("exit status %d: %s", status, errText)
+	}
+	svg, err := os.ReadFile(prefix + ".svg")
+	for _, want := range []string{"t-2, 1 of 4 partitions", "to see another partition: --partition t-0, t-1, u-0"} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("the picture (%v) does not say %q", err, want)
 		}
 	}
 }
@@ -279,9 +319,18 @@ func TestListAndRulesNameEveryStoryAndVariant(t *testing.T) {
 }
 
 func TestChecksAndKeysAreListed(t *testing.T) {
-	for args, want := range map[string]string{"checks": "lost-write", "keys topic": "min.insync.replicas", "keys producer": "linger.ms"} {
+	for args, want := range map[string]string{"checks": "lost-write", "keys topic": "min.insync.replicas", "keys producer": "linger.ms",
+		"keys": "Of a consumer\n"} {
 		if status, out, errText := command(t, strings.Fields(args)...); status != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit status %d, %s, lacks %s:\n%s", args, status, errText, want, out)
+		}
+	}
+	_, all, _ := command(t, "keys")
+	for _, scope := range scopeNames {
+		for _, d := range kafka.Definitions(keyScopes[scope]) {
+			if !strings.Contains(all, "  "+d.Key+" ") {
+				t.Errorf("keys lacks %s of a %s", d.Key, scope)
+			}
 		}
 	}
 	if status, _, errText := command(t, "keys", "moon"); status != exitUsage || strings.Count(errText, "\n") != 1 {

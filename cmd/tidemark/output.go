@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"tidemark/checker/history"
+	"tidemark/model/kafka"
 	"tidemark/model/plan"
 	"tidemark/reports"
 	"tidemark/scenarios"
@@ -50,8 +53,18 @@ func writeTrace(name string, r *scenarios.Result, replay string) error {
 	return createFile(name, b.Bytes())
 }
 
-func writePlot(prefix string, l loaded, r *scenarios.Result, replay string) error {
-	picture, err := reports.Timeline(r.Events, r.Report, reportOptions(l, r, replay))
+// writePlot draws the timeline into two files, whose names it tells. One of their
+// names does for the prefix too.
+func writePlot(stderr io.Writer, prefix string, l loaded, r *scenarios.Result, replay string, shown kafka.TopicPartition) error {
+	for _, ending := range []string{".svg", ".png"} {
+		prefix = strings.TrimSuffix(prefix, ending)
+	}
+	o := reportOptions(l, r, replay)
+	o.TP, o.PartitionFlag = shown, "--partition"
+	picture, err := reports.Timeline(r.Events, r.Report, o)
+	if errors.Is(err, reports.ErrNothingToShow) {
+		return usageError("--partition: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("the timeline cannot be drawn: %w", err)
 	}
@@ -66,7 +79,11 @@ func writePlot(prefix string, l loaded, r *scenarios.Result, replay string) erro
 	if err := createFile(prefix+".svg", svg); err != nil {
 		return err
 	}
-	return createFile(prefix+".png", png)
+	if err := createFile(prefix+".png", png); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "tidemark: the timeline is in %s.svg and %s.png\n", prefix, prefix)
+	return nil
 }
 
 // rewriteGolden puts a run's output into the scenario file, in the section of its

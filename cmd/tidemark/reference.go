@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -47,23 +48,44 @@ func listChecks(w io.Writer) error {
 var keyScopes = map[string]kafka.Scope{"broker": kafka.BrokerScope, "topic": kafka.TopicScope,
 	"producer": kafka.ProducerScope, "consumer": kafka.ConsumerScope}
 
+// scopeNames are the names of keyScopes, in the order of lists. A key of brokers and
+// topics is told as a topic's where it stands alone.
+var scopeNames = []string{"topic", "broker", "producer", "consumer"}
+
 func newKeys() *cobra.Command {
 	return &cobra.Command{
-		Use:       "keys broker|topic|producer|consumer",
+		Use:       "keys [broker|topic|producer|consumer]",
 		Short:     "list Kafka's configuration keys that tidemark follows, with their defaults",
 		ValidArgs: []string{"broker", "topic", "producer", "consumer"},
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || keyScopes[args[0]] == 0 {
-				return usageError("keys takes one of broker, topic, producer, consumer")
+			if len(args) > 1 || len(args) == 1 && keyScopes[args[0]] == 0 {
+				return usageError("keys takes none or one of broker, topic, producer, consumer, found %s", strings.Join(args, " "))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, d := range kafka.Definitions(keyScopes[args[0]]) {
-				fmt.Fprintf(t, "%s\t%s\t%s\n", d.Key, d.Default, d.Doc)
+			if len(args) == 1 {
+				return listKeys(cmd.OutOrStdout(), keyScopes[args[0]], "")
 			}
-			return t.Flush()
+			for i, scope := range scopeNames {
+				if i > 0 {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Of a %s\n", scope)
+				if err := listKeys(cmd.OutOrStdout(), keyScopes[scope], "  "); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
+}
+
+// listKeys writes the keys of one scope, with their defaults.
+func listKeys(w io.Writer, scope kafka.Scope, indent string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, d := range kafka.Definitions(scope) {
+		fmt.Fprintf(t, "%s%s\t%s\t%s\n", indent, d.Key, d.Default, d.Doc)
+	}
+	return t.Flush()
 }

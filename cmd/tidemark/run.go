@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/checker"
+	"tidemark/model/kafka"
 	"tidemark/model/plan"
-	"tidemark/model/rules"
 	"tidemark/scenarios"
 )
 
@@ -27,6 +27,7 @@ type runFlags struct {
 	lanes   int
 	from    string
 	plot    string
+	shown   string // the partition that plot draws
 	trace   string
 	rewrite string
 	print   bool
@@ -74,7 +75,8 @@ cluster is set, they do not change it.
 	f.given.register(cmd)
 	flags.IntVar(&f.lanes, "lanes", 0, "data lanes of each broker, 1 to 8 (default: the file's)")
 	flags.StringVar(&f.from, "from", "", "start on a copy of DIR, which tidemark serve --brokers left")
-	flags.StringVar(&f.plot, "plot", "", "write the timeline to PREFIX.svg and PREFIX.png")
+	flags.StringVar(&f.plot, "plot", "", "write the timeline to PREFIX.svg and PREFIX.png; PREFIX may end in .svg or .png")
+	flags.StringVar(&f.shown, "partition", "", "with --plot, draw TOPIC-N instead of the partition that tells most")
 	flags.StringVar(&f.trace, "trace", "", "write every event to FILE, a line of JSON each")
 	flags.StringVar(&f.bootstrap, "bootstrap", "", "carry the clients' steps out on the cluster at HOST:PORT[,...] instead of a simulated one")
 	flags.StringVar(&f.history, "history", "", "with --bootstrap, write what clients asked and were told to FILE, for tidemark check")
@@ -123,19 +125,30 @@ func load(arg string) (loaded, error) {
 // options checks the flags and turns them into a run's options.
 func (f runFlags) options() (scenarios.Options, error) {
 	o := scenarios.Options{Seed: f.seed, Rules: f.rules, DataLanes: f.lanes}
-	if _, err := rules.Parse(f.rules); err != nil {
-		return o, usageError("--rules: %w", err)
+	if _, err := parseRules(f.rules); err != nil {
+		return o, err
 	}
-	if f.lanes < 0 || f.lanes > 8 {
-		return o, usageError("--lanes is %d: 1 to 8 data lanes are possible", f.lanes)
+	if f.lanes < 0 || f.lanes > mostLanes {
+		return o, badLanes(f.lanes)
 	}
 	return o, nil
+}
+
+// mostLanes is how many data lanes a broker may have.
+const mostLanes = 8
+
+func badLanes(n int) error {
+	return usageError("--lanes is %d: 1 to %d data lanes are possible", n, mostLanes)
 }
 
 func run(out, stderr io.Writer, arg string, f runFlags) error {
 	l, err := load(arg)
 	if err != nil {
 		return err
+	}
+	if l.drawn && f.seeded && f.seed != l.plan.Seed {
+		return usageError("%s is the plan and the chance of seed %d, and --seed is %d: leave --seed out, or run seed-%d; this plan with other chance is a file: tidemark run %s --print",
+			arg, l.plan.Seed, f.seed, f.seed, arg)
 	}
 	if !f.seeded && l.plan.HasSeed {
 		f.seed = l.plan.Seed
@@ -161,6 +174,10 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 		_, err := io.WriteString(out, l.plan.String())
 		return err
 	}
+	shown, err := f.partition()
+	if err != nil {
+		return err
+	}
 	if f.from != "" {
 		if o.Left, err = readLeft(f.from, l.plan.Cluster); err != nil {
 			return err
@@ -179,7 +196,7 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if err := f.write(l, result); err != nil {
+	if err := f.write(stderr, l, result, shown); err != nil {
 		return err
 	}
 	if f.json {
@@ -198,15 +215,31 @@ func run(out, stderr io.Writer, arg string, f runFlags) error {
 	return judge(l, result)
 }
 
+// partition is the one that the timeline shall show; without the flag the zero
+// value, which leaves the choice to the timeline.
+func (f runFlags) partition() (kafka.TopicPartition, error) {
+	if f.shown == "" {
+		return kafka.TopicPartition{}, nil
+	}
+	if f.plot == "" {
+		return kafka.TopicPartition{}, usageError("--partition goes with --plot: it chooses what the timeline shows")
+	}
+	tp, err := kafka.ParseTopicPartition(f.shown)
+	if err != nil {
+		return tp, usageError("--partition: %w", err)
+	}
+	return tp, nil
+}
+
 // write makes the files that were asked for.
-func (f runFlags) write(l loaded, r *scenarios.Result) error {
+func (f runFlags) write(stderr io.Writer, l loaded, r *scenarios.Result, shown kafka.TopicPartition) error {
 	if f.trace != "" {
 		if err := writeTrace(f.trace, r, f.replay(l.arg)); err != nil {
 			return err
 		}
 	}
 	if f.plot != "" {
-		if err := writePlot(f.plot, l, r, f.replay(l.arg)); err != nil {
+		if err := writePlot(stderr, f.plot, l, r, f.replay(l.arg), shown); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ const allStories = "all"
 // outputs go into the stories' files in that folder. The first story that does
 // not end as it declares decides the exit status, after all have run.
 func runAll(out, stderr io.Writer, f runFlags) error {
-	if f.rules != "" || len(f.given.set)+len(f.given.config) > 0 || f.plot != "" || f.trace != "" || f.from != "" || f.print || f.json {
+	if f.rules != "" || len(f.given.set)+len(f.given.config) > 0 || f.plot != "" || f.shown != "" || f.trace != "" || f.from != "" || f.print || f.json {
 		return usageError("run all takes --seed, --lanes and --rewrite: the stories declare the rest themselves")
 	}
 	var first error

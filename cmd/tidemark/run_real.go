@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -74,7 +75,12 @@ func runReal(out, stderr io.Writer, l loaded, f runFlags) error {
 	defer signal.Stop(signals)
 	r := newRealRun(l, bootstrap, file, f.realReplay(l.arg))
 	r.signals, r.stderr, r.progress = signals, stderr, newProgress(stderr, l.title)
+	ctx, answered := context.WithCancel(context.Background())
+	waits := sync.WaitGroup{}
+	waits.Go(func() { tellUnreached(ctx, bootstrap, reachPace, r.tell) })
 	err = r.run()
+	answered()
+	waits.Wait()
 	r.progress.done()
 	if e := errors.Join(err, r.out.Flush(), file.Close()); e != nil {
 		return usageError("%w", e)
@@ -90,7 +96,7 @@ func (f runFlags) realFlags() ([]string, error) {
 	for _, flag := range []struct {
 		name  string
 		given bool
-	}{{"--seed", f.seeded}, {"--rules", f.rules != ""}, {"--lanes", f.lanes != 0}, {"--from", f.from != ""}, {"--plot", f.plot != ""},
+	}{{"--seed", f.seeded}, {"--rules", f.rules != ""}, {"--lanes", f.lanes != 0}, {"--from", f.from != ""}, {"--plot", f.plot != ""}, {"--partition", f.shown != ""},
 		{"--trace", f.trace != ""}, {"--rewrite", f.rewrite != ""}} {
 		if flag.given {
 			return nil, usageError("%s is for simulated clusters: leave it out with --bootstrap", flag.name)
@@ -295,6 +301,14 @@ func (r *realRun) refused(e *event.Event) {
 	open := event.New(event.Profile)
 	open.Client, open.Text = history.ClusterScope, worldSetting+"=open"
 	r.write(&open)
+}
+
+// tell says something while the run goes on.
+func (r *realRun) tell(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.done()
+	fmt.Fprintf(r.stderr, "tidemark: %s\n", line)
 }
 
 func (r *realRun) write(e *event.Event) {

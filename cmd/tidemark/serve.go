@@ -44,8 +44,10 @@ func serveCommand(f *serveFlags) *cobra.Command {
 		Short: "run a Kafka cluster on real sockets and files",
 		Long: `Run the state machines of the simulation as a Kafka cluster for any client, on TCP and
 on files in Kafka's formats. One line tells when all brokers serve; SIGTERM or SIGINT
-stops them as Kafka does (a second one at once). Brokers listen on 127.0.0.1 unless an
-address is given.
+stops them as Kafka does, where a broker asks its controller for leave, for up to 5
+minutes (a second signal ends them at once if it comes 1 s or more after the first; what
+comes sooner is taken for the same). Brokers listen on 127.0.0.1 unless an address is
+given.
 
   tidemark serve --brokers 3 --data d
       one controller and three brokers in this process: the first broker at

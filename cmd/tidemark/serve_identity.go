@@ -16,6 +16,9 @@ import (
 // directories, else, if fresh is set, a new one. A directory of another cluster or
 // node is refused; the nodes look again when they start.
 func (p servePlan) identify(asked string, fresh bool) error {
+	if err := p.inDirectory(); err != nil {
+		return err
+	}
 	known := make([]identity, len(p.nodes))
 	for i, n := range p.nodes {
 		var err error
@@ -42,11 +45,19 @@ func (p servePlan) identify(asked string, fresh bool) error {
 		if p.data == "" {
 			continue
 		}
-		if err := notForeign(p.path(*n)); err != nil {
+		for _, check := range []func(string) error{notForeign, noLinkOut} {
+			if err := check(p.path(*n)); err != nil {
+				return err
+			}
+		}
+		if err := notUnformatted(p.path(*n), n.cfg.Properties.Text(kafka.LogDirs)); err != nil {
 			return err
 		}
 	}
-	return p.notANodes()
+	if err := p.notANodes(); err != nil {
+		return err
+	}
+	return p.noOtherBrokers()
 }
 
 // notANodes refuses to put nodes' directories into one that is a node's own: Apache

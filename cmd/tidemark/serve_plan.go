@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +14,6 @@ import (
 
 	"tidemark/model/kafka"
 	"tidemark/model/plan"
-	"tidemark/model/rules"
 	"tidemark/node/broker"
 )
 
@@ -61,9 +61,12 @@ func (f *serveFlags) plan(given func(flag string) bool, stderr io.Writer) (serve
 	if err != nil {
 		return servePlan{}, err
 	}
-	chosen, err := rules.Parse(f.rules)
+	chosen, err := parseRules(f.rules)
 	if err != nil {
-		return servePlan{}, usageError("--rules: %w", err)
+		return servePlan{}, err
+	}
+	if f.lanes < 1 || f.lanes > mostLanes {
+		return servePlan{}, badLanes(f.lanes)
 	}
 	base := broker.Config{DataLanes: f.lanes, Properties: properties, Rules: chosen}
 	if oneNode {
@@ -97,7 +100,7 @@ func (f *serveFlags) properties(pairs []kafka.Pair) (kafka.Config, error) {
 			return kafka.Config{}, usageError("--set %s: write KEY=VALUE", kv)
 		}
 		if err := kafka.Check(kafka.BrokerScope, key, value); err != nil {
-			return kafka.Config{}, usageError("--set: %w", err)
+			return kafka.Config{}, badKey("--set", kafka.BrokerScope, key, err)
 		}
 		pairs = append(pairs, kafka.Pair{Key: key, Value: value})
 	}
@@ -213,10 +216,12 @@ func controllerListener(cfg broker.Config, file serveFile) (string, error) {
 func addresses(flag, first string, n int) ([]string, error) {
 	host, port, err := net.SplitHostPort(first)
 	number, bad := strconv.ParseUint(port, 10, 16)
-	if err != nil || bad != nil {
+	switch {
+	case err == nil && errors.Is(bad, strconv.ErrRange):
+		return nil, usageError("%s is %q: port %s is out of range, the largest is 65535", flag, first, port)
+	case err != nil || bad != nil:
 		return nil, usageError("%s is %q: write HOST:PORT, such as %s", flag, first, defaultListen)
-	}
-	if int(number)+n-1 > 65535 {
+	case int(number)+n-1 > 65535:
 		return nil, usageError("%s is %q: %d ports from there on end above 65535", flag, first, n)
 	}
 	if host == "" {
@@ -253,6 +258,9 @@ func (f *serveFlags) advertised(listen []string) ([]string, error) {
 		return make([]string, len(listen)), nil
 	}
 	if strings.Contains(f.advertise, ":") {
+		if _, port, _ := net.SplitHostPort(f.advertise); port == "0" {
+			return nil, usageError("--advertise is %q: nobody can connect to port 0: write HOST alone, which keeps the ports listened at", f.advertise)
+		}
 		return addresses("--advertise", f.advertise, len(listen))
 	}
 	var all []string

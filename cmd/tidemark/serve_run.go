@@ -11,12 +11,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"tidemark/model/event"
 	"tidemark/model/kafka"
-	"tidemark/node"
 	"tidemark/node/broker"
 	"tidemark/node/live"
 )
@@ -42,14 +40,18 @@ type served struct {
 	ready  chan struct{} // one for each broker
 	deaths chan death
 	left   int       // nodes whose death has not been told
-	notice io.Writer // is told what a start waits for
+	notice io.Writer // is told what a start or a stop waits for
 	killed []string  // brokers whose last life did not end cleanly
+	ending time.Time // when they were told to stop
 }
 
 // serve runs the nodes until a signal, or until one dies.
 func (p servePlan) serve(out, notice io.Writer, signals <-chan os.Signal) (err error) {
 	held := holdHeap()
 	defer runtime.KeepAlive(held)
+	if err := p.canListen(); err != nil {
+		return err
+	}
 	if p.data == "" {
 		dir, err := os.MkdirTemp("", "tidemark-serve-")
 		if err != nil {
@@ -129,10 +131,7 @@ func startError(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w: stop what listens there, or choose other ports with --listen HOST:PORT", err)
-	}
-	return err
+	return portError(err)
 }
 
 // tellsReady picks the events by which a broker tells that it serves.
@@ -199,58 +198,6 @@ func (p servePlan) killed() (names []string) {
 
 // cleanMarker is the file that Kafka leaves in a log directory at a clean end.
 const cleanMarker = ".kafka_cleanshutdown"
-
-// end stops the nodes: all brokers together, as one after another each would wait
-// for the next heartbeats of those that stay, then the controllers. After a
-// failure, and at a second signal, they are killed. err is what the process ends
-// with.
-func (s *served) end(signals <-chan os.Signal, err error) error {
-	for _, brokers := range []bool{true, false} {
-		asked := 0
-		for i, n := range s.plan.nodes {
-			if n.cfg.Broker == brokers && err == nil && i < len(s.nodes) {
-				s.stop(i)
-				asked++
-			}
-		}
-		for ; asked > 0 && err == nil; asked-- {
-			select {
-			case <-signals:
-				return nil
-			case d := <-s.deaths:
-				s.left--
-				if d.reason != cleanStop {
-					err = &exitError{exitViolation, fmt.Errorf("%v: %s", d.node, d.reason)}
-				}
-			}
-		}
-	}
-	return err
-}
-
-// stop asks the i-th node for a controlled shutdown.
-func (s *served) stop(i int) {
-	lane := node.Lifecycle
-	if !s.plan.nodes[i].cfg.Broker {
-		lane = node.Quorum
-	}
-	if err := s.nodes[i].Post(lane, node.Stop{}); err != nil {
-		panic(err)
-	}
-}
-
-// cleanStop is the reason with which a node ends after node.Stop.
-const cleanStop = "controlled shutdown"
-
-// kill ends what still runs and waits for it.
-func (s *served) kill() {
-	for _, n := range s.nodes {
-		n.Kill()
-	}
-	for ; s.left > 0; s.left-- {
-		<-s.deaths
-	}
-}
 
 // summary says who serves where.
 func (p servePlan) summary() string {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -37,19 +36,26 @@ type serving struct {
 	cmd   *exec.Cmd
 	ready string
 	rest  io.Reader
-	err   bytes.Buffer // its standard error; to be read when it is dead
+	err   *bufio.Reader // its standard error
 }
 
 func startServing(t *testing.T, args ...string) *serving {
 	t.Helper()
 	s := &serving{t: t, cmd: exec.Command(os.Args[0], append([]string{"serve"}, args...)...)}
 	s.cmd.Env = append(os.Environ(), asCommand+"=1")
-	s.cmd.Stderr = &s.err
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Start(); err != nil {
+	from, to, err := os.Pipe() // what is in it outlives the process
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { from.Close() })
+	s.cmd.Stderr, s.err = to, bufio.NewReader(from)
+	err = s.cmd.Start()
+	to.Close()
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.cmd.Process.Kill() })
@@ -58,9 +64,15 @@ func startServing(t *testing.T, args ...string) *serving {
 	s.rest = r
 	if err != nil || !strings.HasPrefix(s.ready, "ready: ") {
 		s.kill()
-		t.Fatalf("serve %v says %q, %v, on stderr %q", args, s.ready, err, s.err.String())
+		t.Fatalf("serve %v says %q, %v, on stderr %q", args, s.ready, err, s.said())
 	}
 	return s
+}
+
+// said is what the process still says on its standard error, until it is dead.
+func (s *serving) said() string {
+	text, _ := io.ReadAll(s.err)
+	return string(text)
 }
 
 // stop is SIGTERM; the process must end well and say nothing more.
@@ -69,7 +81,7 @@ func (s *serving) stop() {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	rest, _ := io.ReadAll(s.rest)
 	if err := s.cmd.Wait(); err != nil || len(rest) > 0 {
-		s.t.Fatalf("after SIGTERM: %v, printed %q, on stderr %q", err, rest, s.err.String())
+		s.t.Fatalf("after SIGTERM: %v, printed %q, on stderr %q", err, rest, s.said())
 	}
 }
 
@@ -112,11 +124,11 @@ func TestKilledClusterComesBackAndSaysWhatItWaitsFor(t *testing.T) {
 	first.kill()
 	again := startServing(t, args...)
 	again.stop()
-	if got := first.err.String(); got != "" {
+	if got := first.said(); strings.Contains(got, "last life") {
 		t.Errorf("a new cluster said %q", got)
 	}
 	const want = "waiting for the session of the last life of broker 1, which was killed: up to 2.25s"
-	if got := again.err.String(); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 {
+	if got := again.said(); !strings.HasPrefix(got, want) || strings.Count(got, "waiting") != 1 {
 		t.Errorf("said %q, want one line with %q", got, want)
 	}
 }
@@ -147,6 +159,36 @@ func TestOneNodePerProcessIsAClusterToo(t *testing.T) {
 	}
 	broker.stop()
 	controller.stop()
+}
+
+// A controller that was told to stop together with its brokers is gone before it gave
+// them leave.
+func TestStopThatWaitsForAControllerSaysSoAndASecondSignalEndsIt(t *testing.T) {
+	dir, addrs, err := t.TempDir(), []string(nil), error(nil)
+	if addrs, err = freeAddresses("127.0.0.1", 2); err != nil {
+		t.Fatal(err)
+	}
+	common := []string{"--voters", "101@" + addrs[0], "--cluster-id", testCluster}
+	controller := startServing(t, append(common, "--node-id", "101", "--roles", "controller", "--data", filepath.Join(dir, "c"))...)
+	broker := startServing(t, append(common, "--node-id", "1", "--listen", addrs[1], "--data", filepath.Join(dir, "b"))...)
+	controller.kill()
+	broker.cmd.Process.Signal(syscall.SIGTERM)
+	const want = "stopping broker 1: the controller has up to 5m0s to give leave, then the logs are closed; a second signal ends this at once\n"
+	for said := ""; said != want; {
+		if said, err = broker.err.ReadString('\n'); err != nil {
+			t.Fatalf("the broker ended without a word on what it waits for: %v", err)
+		}
+	}
+	broker.cmd.Process.Signal(syscall.SIGTERM)
+	if more := broker.said(); more != "a second signal: broker 1 ended at once, with no clean end of the logs\n" {
+		t.Errorf("said %q more", more)
+	}
+	if err := broker.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "b", cleanMarker)); err == nil {
+		t.Error("a stop that was cut short left the mark of a clean one")
+	}
 }
 
 const testCluster = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -181,7 +223,7 @@ func TestBadUsageOfServeIsOneLineAndStatus2(t *testing.T) {
 		"--set acks=all":                        {"--set", "acks=all"},
 		"nosuch=1":                              {"--rules", "nosuch=1"},
 		"--config: open /nosuch":                {"--config", "/nosuch"},
-		"node 1 has 9 data lanes":               {"--node-id", "1", "--voters", "101@127.0.0.1:9990", "--data", dir, "--lanes", "9"},
+		"--lanes is 9: 1 to 8 data lanes":       {"--node-id", "1", "--voters", "101@127.0.0.1:9990", "--data", dir, "--lanes", "9"},
 	} {
 		line(t, strings.ReplaceAll(want, "--set acks=all", "acks: not a broker configuration key"), args...)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/checker"
-	"tidemark/model/rules"
 	"tidemark/scenarios"
 )
 
@@ -78,8 +77,8 @@ func (f sweepFlags) options(stderr io.Writer) (scenarios.SweepOptions, []ignored
 	if f.jobs < 1 {
 		return scenarios.SweepOptions{}, nil, usageError("--jobs is %d: 1 or more are possible", f.jobs)
 	}
-	if _, err := rules.Parse(f.rules); err != nil {
-		return scenarios.SweepOptions{}, nil, usageError("--rules: %w", err)
+	if _, err := parseRules(f.rules); err != nil {
+		return scenarios.SweepOptions{}, nil, err
 	}
 	given, ignored, err := f.given.read(stderr)
 	return scenarios.SweepOptions{First: first, Last: last, Jobs: f.jobs, Rules: f.rules, Given: given}, ignored, err

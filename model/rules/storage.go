@@ -35,11 +35,15 @@ type LogFound struct {
 // segment from the recovery point on is walked, cut at the first bad batch and
 // indexed anew. That the marker exists is all that counts, and its removal is not
 // synced.
+//
+// The segment with the last offset below the recovery point is walked too, which
+// Kafka does not do where the point is the segment's end: a roll after the flush that
+// moved the point there has written to it again.
 func currentStorage() Storage {
 	return Storage{
 		TrustMarker: func(MarkerFound) bool { return true },
 		Walk: func(l LogFound) (kafka.Offset, bool) {
-			return max(l.RecoveryPoint, l.LogStart), !l.Clean
+			return max(l.RecoveryPoint-1, l.LogStart), !l.Clean
 		},
 		RebuildIndexes: true,
 	}

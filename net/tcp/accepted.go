@@ -17,6 +17,7 @@ type accepted struct {
 	nc      net.Conn
 	prompt  *prompt // writes to nc; nil if nc cannot
 	handler Handler
+	patient *patient // nc as frames reads it
 	frames  *frameReader
 	closed  chan struct{} // Close was called
 
@@ -42,7 +43,8 @@ type request struct {
 
 func newAccepted(h *Host, nc net.Conn) *accepted {
 	c := &accepted{host: h, nc: nc, prompt: newPrompt(nc), closed: make(chan struct{}), since: time.Now()}
-	c.frames = newFrameReader(&patient{c}, h.cfg.MaxFrame)
+	c.patient = &patient{c: c}
+	c.frames = newFrameReader(c.patient, h.cfg.MaxFrame)
 	c.changed.L = &c.mu
 	return c
 }
@@ -52,8 +54,7 @@ var errClosed = errors.New("closed")
 
 // serve is the goroutine of the connection, its reader.
 func (c *accepted) serve() {
-	c.mayIdle()
-	var err error
+	err := c.patient.wait()
 	for err == nil {
 		err = c.read()
 	}
@@ -72,12 +73,11 @@ func (c *accepted) read() error {
 	}
 	r := &request{}
 	if size > smallFrame {
-		if !c.host.budget.take(size, c.closed) {
-			return errClosed
-		}
-		r.share = size
+		err = c.body(r, size)
+	} else {
+		r.frame, err = c.frames.frame(size)
 	}
-	if r.frame, err = c.frames.frame(size); err == nil {
+	if err == nil {
 		r.message, err = wire.DecodeRequest(r.frame)
 	}
 	if err == nil {

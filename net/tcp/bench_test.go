@@ -77,7 +77,7 @@ func toSocket(b *testing.B, n int, one func(net.Conn, *os.File)) {
 // BenchmarkRequest is a round trip through both ends and all of their
 // goroutines, with n bytes of records in the request.
 func BenchmarkRequest(b *testing.B) {
-	for _, n := range []int{100, 16 << 10, 1 << 20} {
+	for _, n := range []int{100, 16 << 10, 100 << 10, 1 << 20} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			h := host(b, Config{})
 			addr := listen(b, h, func(c Conn) Handler { return echo{c} })

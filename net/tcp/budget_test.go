@@ -3,7 +3,7 @@ package tcp
 import "testing"
 
 func TestOneThatGivesUpInTheInstantOfItsTurnGivesBackWhatItGot(t *testing.T) {
-	first, second := &waiter{n: 5, granted: make(chan struct{})}, &waiter{n: 5, granted: make(chan struct{})}
+	first, second := &waiter{part: 5, whole: 5, granted: make(chan struct{})}, &waiter{part: 5, whole: 5, granted: make(chan struct{})}
 	b := budget{waiters: []*waiter{first, second}}
 	b.give(5)
 	b.leave(first)

@@ -41,6 +41,6 @@ func recycle(p []byte) {
 	if n < 1<<smallestKept || n > 1<<largestKept || n&(n-1) != 0 {
 		return
 	}
-	p = p[:n]
-	kept[class(n)].Put(&p)
+	whole := p[:n]
+	kept[class(n)].Put(&whole)
 }

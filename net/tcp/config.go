@@ -14,11 +14,19 @@ type Config struct {
 	// MaxFrame is socket.request.max.bytes: the largest frame that is read,
 	// without its size field. 100 MiB.
 	MaxFrame int
-	// Budget is queued.max.request.bytes: the bytes of all requests above 64 KiB
-	// that are read or in work. At least MaxFrame. 512 MiB.
+	// Budget is queued.max.request.bytes: the bytes of memory of all requests above
+	// 64 KiB that are read or in work. A request that is read holds no more than its
+	// size and, as long as MaxFrame bytes are left, no more than 32 times what it has
+	// sent. At least MaxFrame. 512 MiB.
 	Budget int
+	// StallTimeout is how long the peer may take, while requests wait for the budget,
+	// to send a 32nd of the bytes that its request holds of it; if it takes longer the
+	// connection is closed. 10 seconds, as clients that wait give up after request.timeout.ms,
+	// 30 seconds.
+	StallTimeout time.Duration
 	// IdleTimeout is connections.max.idle.ms: how long an accepted connection
-	// may take to send its next whole request. 10 minutes.
+	// may take to send its next whole request, without what that waits for the
+	// budget. 10 minutes.
 	IdleTimeout time.Duration
 	// WriteTimeout is how long the peer may take to accept the next 256 KiB.
 	// 30 seconds.
@@ -35,6 +43,9 @@ func (c Config) withDefaults() Config {
 		c.Budget = 512 << 20
 	}
 	c.Budget = max(c.Budget, c.MaxFrame)
+	if c.StallTimeout == 0 {
+		c.StallTimeout = 10 * time.Second
+	}
 	if c.IdleTimeout == 0 {
 		c.IdleTimeout = 10 * time.Minute
 	}
@@ -77,10 +88,15 @@ type Handler interface {
 	Received(m *node.Message, frame []byte)
 	// Lost is the last call: the connection could not be made, or is gone
 	// without Close. The cause wraps wire.ErrFrame if the peer sent what nobody
-	// can read, and ErrRegion if a response could not be completed.
+	// can read, ErrStalled if it kept others waiting for memory, and ErrRegion if a
+	// response could not be completed.
 	Lost(cause error)
 }
 
 // ErrRegion is wrapped by the cause of a reset for a region that could not be
 // read at the socket write.
 var ErrRegion = errors.New("socket write reset")
+
+// ErrStalled is wrapped by the cause of closing an accepted connection whose request
+// held memory that others waited for, and came too slowly.
+var ErrStalled = errors.New("request stalled")

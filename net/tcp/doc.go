@@ -29,11 +29,30 @@
 // # Memory
 //
 // A frame has at most socket.request.max.bytes. Frames above 64 KiB take part
-// in a budget for all connections together (queued.max.request.bytes) from the
-// first byte to the response; who finds it empty waits. Smaller ones are bounded
+// in a budget for all connections together (queued.max.request.bytes) until they
+// are answered; who finds it empty waits. Smaller ones are bounded
 // by two for each connection and never wait: a follower's fetch must get
 // through when producers have filled the budget, or their acks=all requests
 // would wait for it for ever.
+//
+// Kafka's NetworkReceive takes the memory of a request when its size field has come,
+// and so a few clients that announce 100 MiB and send nothing hold up everybody else
+// until connections.max.idle.ms has passed. Here memory follows what was sent, in three
+// rules:
+//
+//   - A request holds at most 32 times what it has sent, but for the next rule, and
+//     nothing of the budget before that is 64 KiB (a 32nd of it, if it is smaller than
+//     2 MiB). Its memory
+//     grows in steps; up to 2 MiB there is one, which copies a 32nd.
+//   - Who waits for the next step holds the last one, so requests half read could wait
+//     for each other for ever. Steps are therefore given only while the largest frame
+//     still fits into what they leave. When less is free the first in line gets all
+//     that its frame needs, or waits. Who got that needs no more, whoever else waits,
+//     and what it gives back brings the room for the next.
+//   - While others wait, a request must bring a 32nd of what it holds every
+//     10 seconds, or its connection is closed with ErrStalled. That is slow enough for
+//     a crowd: all that share a full budget of 512 MiB need 1.6 MiB/s together. When
+//     nobody waits only the idle limit counts, and time in line counts for neither.
 //
 // The memory of a Produce is used again once it is answered: its records are on
 // their way to the disk by then, as the port promises, and to touch new memory for

@@ -47,6 +47,28 @@ func (r *frameReader) size() (int, error) {
 // of its own, which recycle takes.
 func (r *frameReader) frame(size int) ([]byte, error) {
 	frame := buffer(sizeBytes + size)
-	_, err := io.ReadFull(r.src, frame)
-	return frame, err
+	return frame, r.fill(frame)
+}
+
+// head waits for the first n bytes of a frame, with its size field. It returns them if
+// they had to be read out of the stream's buffer.
+func (r *frameReader) head(n int) ([]byte, error) {
+	if n > readBuffer {
+		head := buffer(n)
+		return head, r.fill(head)
+	}
+	_, err := r.src.Peek(n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
+
+// fill reads more of a frame. The error is io.ErrUnexpectedEOF if the stream ends.
+func (r *frameReader) fill(p []byte) error {
+	_, err := io.ReadFull(r.src, p)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }

@@ -32,7 +32,7 @@ type mortal interface {
 // New returns a process without sockets.
 func New(cfg Config) *Host {
 	cfg = cfg.withDefaults()
-	return &Host{cfg: cfg, budget: budget{free: cfg.Budget}, dying: make(chan struct{}), conns: map[mortal]struct{}{}}
+	return &Host{cfg: cfg, budget: budget{free: cfg.Budget, spare: cfg.MaxFrame}, dying: make(chan struct{}), conns: map[mortal]struct{}{}}
 }
 
 // Listen accepts connections at host:port from now on; accept gives each its

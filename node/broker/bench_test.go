@@ -95,6 +95,21 @@ func testConfig(lanes int, pairs ...kafka.Pair) Config {
 func newBench(t *testing.T, cfg Config, d *simdisk.Disk, lanes ...node.Lane) *bench {
 	t.Helper()
 	b := &bench{t: t, cfg: cfg, disk: d}
+	b.start(lanes...)
+	return b
+}
+
+// newStalledBench is a bench whose fsyncs end when the test says so.
+func newStalledBench(t *testing.T, cfg Config, d *simdisk.Disk, lanes ...node.Lane) *bench {
+	t.Helper()
+	b := &bench{t: t, cfg: cfg, disk: d, stall: true}
+	b.start(lanes...)
+	return b
+}
+
+func (b *bench) start(lanes ...node.Lane) {
+	b.t.Helper()
+	cfg, d := b.cfg, b.disk
 	d.Share(cfg.logDirs())
 	for _, lane := range lanes {
 		l := &benchLane{bench: b, lane: lane, process: laneProcess(cfg, lane), dialed: map[node.ConnID]string{}}
@@ -107,7 +122,6 @@ func newBench(t *testing.T, cfg Config, d *simdisk.Disk, lanes ...node.Lane) *be
 		b.call(func() { l.process.Start(l) })
 	}
 	b.settle()
-	return b
 }
 
 func laneProcess(cfg Config, lane node.Lane) node.Process {
@@ -165,18 +179,24 @@ func (b *bench) settle() {
 			}
 			continue
 		}
-		s := b.syncs[0]
-		b.syncs = b.syncs[1:]
-		o := b.disk.Finish(s.sync, s.at)
-		if b.torn {
-			o.Err = disk.ErrIO
-		}
-		if !o.Gone {
-			b.call(func() { s.lane.process.Synced(s.token, o.Err) })
-		}
-		if b.onSync != nil {
-			b.onSync()
-		}
+		b.endSync(0)
+	}
+}
+
+// endSync ends the i-th fsync that is under way.
+func (b *bench) endSync(i int) {
+	b.t.Helper()
+	s := b.syncs[i]
+	b.syncs = slices.Delete(b.syncs, i, i+1)
+	o := b.disk.Finish(s.sync, s.at)
+	if b.torn {
+		o.Err = disk.ErrIO
+	}
+	if !o.Gone {
+		b.call(func() { s.lane.process.Synced(s.token, o.Err) })
+	}
+	if b.onSync != nil {
+		b.onSync()
 	}
 }
 

@@ -130,6 +130,7 @@ func (d *dataLane) ensure(p metadata.PartitionDelta) *hosted {
 		opening.Clean = dir.Clean
 		opening.RecoveryPoint, opening.LogStart = dir.RecoveryPoints[p.TP], dir.LogStarts[p.TP]
 		opening.CleanedUpTo = dir.Cleaned[p.TP]
+		opening.PointKnown = dir.pointsKnown()
 		watermark = dir.HighWatermarks[p.TP]
 	}
 	log, found, err := storage.Open(d.fs, within(dir.Path, p.TP.String()), storage.ConfigOf(config), opening)

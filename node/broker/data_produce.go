@@ -11,8 +11,9 @@ import (
 
 // produce appends the lane's share of a Produce request and answers the router
 // once: when the logs that flush.messages made due are synced, which Kafka does
-// within the append; with acks=all when every batch is committed besides, lost
-// its leader, or the request's deadline is over.
+// within the append, and those whose rolled segments outrun their fsyncs; with
+// acks=all when every batch is committed besides, lost its leader, or the request's
+// deadline is over.
 func (d *dataLane) produce(m producePost) {
 	share := &produceShare{}
 	delayed := &share.DelayedProduce

@@ -22,8 +22,11 @@ const (
 const (
 	startingInterval      = 10 * time.Millisecond // so that a start without recovery is quick
 	firstShutdownInterval = 50 * time.Millisecond // gives the controller time to move the leaders
-	maxShutdownWait       = 5 * time.Minute       // then the broker stops without a grant
 )
+
+// MaxShutdownWait is how long a broker that was told to stop asks its controller to
+// let it go; then it stops without. It is not configurable in Kafka either.
+const MaxShutdownWait = 5 * time.Minute
 
 // heartbeatAnswer is what the controller says to a heartbeat.
 type heartbeatAnswer struct {

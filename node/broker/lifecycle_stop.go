@@ -19,7 +19,7 @@ func (l *lifecycle) stop() {
 		for _, lane := range l.cfg.dataLanes() {
 			l.env.Post(lane, shutdownPost{})
 		}
-		l.timers.After(maxShutdownWait, func() {
+		l.timers.After(MaxShutdownWait, func() {
 			if l.state == pendingShutdown {
 				l.state = shuttingDown
 				l.close()

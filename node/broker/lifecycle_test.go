@@ -266,7 +266,7 @@ func TestStopAsksForAShutdownAndEndsTheServiceWhenItIsGranted(t *testing.T) {
 func TestStopDoesNotWaitLongerThanFiveMinutesForTheGrant(t *testing.T) {
 	b := runningBench(t)
 	b.post(node.Outside, node.Lifecycle, node.Stop{})
-	b.advance(maxShutdownWait - time.Second)
+	b.advance(MaxShutdownWait - time.Second)
 	if n := len(postedTo[closePost](b, node.Logs)); n != 0 {
 		t.Fatal("closed too early")
 	}

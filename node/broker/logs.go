@@ -21,7 +21,8 @@ import (
 // directories are online.
 //
 //	Start        meta.properties, markers read ──directoriesPost──▶ lifecycle
-//	first image  markers deleted, checkpoints read, strays renamed ──loadPost──▶ data lanes
+//	first image, and every meta.properties durable
+//	             markers deleted, checkpoints read, strays renamed ──loadPost──▶ data lanes
 //	timers       checkpointPost ──▶ data lanes ──checkpointedPost──▶ files
 //	a disk error from here or a data lane ──offlinePost──▶ lifecycle, data lanes
 //	closePost    every data lane closed ──▶ checkpoints, markers ──cleanPost──▶ lifecycle
@@ -32,9 +33,10 @@ type logs struct {
 	timers *node.Timers
 	syncs  *node.Syncs
 
-	dirs    []*logDir // log.dirs in order, then the root if it is none of them
-	unnamed int       // directories whose identity is not known yet
-	loaded  bool      // the first image came and the data lanes were told to load
+	dirs    []*logDir       // log.dirs in order, then the root if it is none of them
+	unnamed int             // directories whose identity is not known yet
+	first   *metadata.Image // nil before it comes
+	loaded  bool            // the data lanes are told to load
 	rounds  map[checkpointFile]*round
 	closing bool
 	epoch   kafka.BrokerEpoch // for the markers
@@ -125,8 +127,9 @@ func (l *logs) identified(dir *logDir, id identity) {
 }
 
 // named counts a directory whose identity is known, or never will be; with the
-// last one lifecycle may register. The stop before was clean, for the
-// controller, only if every directory is here and they all tell the same epoch.
+// last one lifecycle may register, and the logs may be loaded. The stop before was
+// clean, for the controller, only if every directory is here and they all tell the
+// same epoch.
 func (l *logs) named() {
 	if l.unnamed--; l.unnamed > 0 || !l.cfg.Broker {
 		return
@@ -141,14 +144,16 @@ func (l *logs) named() {
 		}
 	}
 	l.env.Post(node.Lifecycle, post)
+	l.load()
 }
 
 // Posted takes the word of another lane.
 func (l *logs) Posted(from node.Lane, msg any) {
 	switch m := msg.(type) {
 	case imagePost:
-		if !l.loaded && !l.closing {
-			l.load(m.Image)
+		if l.first == nil {
+			l.first = m.Image
+			l.load()
 		}
 		l.env.Post(node.Lifecycle, appliedPost{Offset: m.Image.Offset()})
 	case checkpointedPost:
@@ -180,27 +185,33 @@ func (l *logs) live() []*logDir {
 }
 
 // load is the point of no return of a start: once a marker is gone, a crash
-// makes the next start an unclean one.
-func (l *logs) load(image *metadata.Image) {
+// makes the next start an unclean one. It waits for the first image and for the
+// id of every directory, whichever is later. A new directory's may be still on its
+// way to a slow disk when the metadata is there, and data lanes that did not know
+// it would tell the controller of replicas in a directory that nobody has.
+func (l *logs) load() {
+	if l.first == nil || l.unnamed > 0 || l.loaded || l.closing {
+		return
+	}
 	l.loaded = true
 	registered := kafka.NoBrokerEpoch
-	if b, ok := image.Broker(l.cfg.ID); ok {
+	if b, ok := l.first.Broker(l.cfg.ID); ok {
 		registered = b.Epoch
 	}
 	for _, dir := range l.live() {
 		dir.clean = dir.clean && l.cfg.Rules.Storage.TrustMarker(rules.MarkerFound{Epoch: dir.epoch, Registered: registered})
 	}
-	l.removeMarkers(func() { l.loadDirs(image) })
+	l.removeMarkers(l.loadDirs)
 }
 
-func (l *logs) loadDirs(image *metadata.Image) {
+func (l *logs) loadDirs() {
 	load := loadPost{Dirs: make([]loadedDir, len(l.cfg.logDirs()))}
 	for i := range load.Dirs {
 		dir := l.dirs[i]
 		load.Dirs[i].Path, load.Dirs[i].ID = dir.path, dir.id
 		if dir.failed {
 			load.Dirs[i].Failed = true
-		} else if err := l.loadDir(dir, image, &load.Dirs[i]); err != nil {
+		} else if err := l.loadDir(dir, l.first, &load.Dirs[i]); err != nil {
 			load.Dirs[i].Failed = true
 			l.fail(dir, err)
 		}

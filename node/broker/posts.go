@@ -53,7 +53,7 @@ type directoriesPost struct {
 }
 
 // loadPost gives a data lane what the log directories hold about its logs; it
-// follows the first image, and the lane's logs are opened after both.
+// follows the first image and directoriesPost, and the lane's logs are opened after.
 type loadPost struct {
 	Dirs []loadedDir // in order of log.dirs
 }
@@ -69,6 +69,11 @@ type loadedDir struct {
 	HighWatermarks map[kafka.TopicPartition]kafka.Offset
 	Cleaned        map[kafka.TopicPartition]kafka.Offset
 }
+
+// pointsKnown tells that a log without a recovery point has none yet. Where there are
+// lines of logs that were cleaned and none of recovery points, these are lost: no log
+// is cleaned before its point is written.
+func (d *loadedDir) pointsKnown() bool { return len(d.RecoveryPoints) > 0 || len(d.Cleaned) == 0 }
 
 // checkpointPost asks the data lanes for the entries of one checkpoint file.
 type checkpointPost struct {

@@ -315,8 +315,11 @@ func TestKilledLeaderIsReplacedAndItsRecordsStay(t *testing.T) {
 	}
 }
 
-func TestCombinedNodeServesAloneAndStopsClean(t *testing.T) {
-	w := &town{t: t, world: sim.New(sim.Options{Seed: 2, VerifyBodies: true}), client: &talker{}}
+// newHermit is a World with one node, 1, that is broker and controller, and the
+// scripted client.
+func newHermit(t *testing.T, seed uint64) *town {
+	t.Helper()
+	w := &town{t: t, world: sim.New(sim.Options{Seed: seed, VerifyBodies: true}), client: &talker{}}
 	w.world.Observe(func(e *event.Event) { w.events = append(w.events, *e) })
 	props, err := kafka.NewConfig(kafka.BrokerScope)
 	if err != nil {
@@ -330,6 +333,11 @@ func TestCombinedNodeServesAloneAndStopsClean(t *testing.T) {
 	}})
 	w.start(1)
 	w.start(1001)
+	return w
+}
+
+func TestCombinedNodeServesAloneAndStopsClean(t *testing.T) {
+	w := newHermit(t, 2)
 	w.run(5 * time.Second)
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Version, req.TimeoutMillis = 7, 30000

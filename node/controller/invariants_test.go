@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -12,8 +13,9 @@ import (
 )
 
 // TestWhateverHappensPartitionsStayWellFormed drives a cluster of three through
-// random lives and checks every step of every partition against what no
-// sequence of events may break, then replays the log from its first record.
+// random lives, with topics that are created meanwhile, and checks every step of
+// every partition against what no sequence of events may break, then replays the log
+// from its first record.
 func TestWhateverHappensPartitionsStayWellFormed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		features := rapid.SampledFrom([][]metadata.FeatureLevel{elr, noELR}).Draw(rt, "features")
@@ -24,11 +26,11 @@ func TestWhateverHappensPartitionsStayWellFormed(t *testing.T) {
 		}
 		w.threeBrokers(configs...)
 		incarnation := byte(1)
-		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+		for step := range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			id := kafka.BrokerID(rapid.IntRange(1, 3).Draw(rt, "broker"))
 			before := w.Image()
 			b, _ := before.Broker(id)
-			switch rapid.IntRange(0, 6).Draw(rt, "what") {
+			switch rapid.IntRange(0, 8).Draw(rt, "what") {
 			case 0:
 				w.beat(id)
 			case 1:
@@ -48,10 +50,49 @@ func TestWhateverHappensPartitionsStayWellFormed(t *testing.T) {
 				typ := rapid.SampledFrom([]ElectionType{PreferredElection, UncleanElection}).Draw(rt, "election")
 				w.ElectLeaders(ElectLeadersRequest{Type: typ, All: true}, func(kafka.ErrorCode, []ElectionResult) {})
 				w.commit()
+			case 7:
+				w.tryCreate(NewTopic{Name: fmt.Sprint("more-", step), Partitions: 2, ReplicationFactor: int16(rapid.IntRange(1, 3).Draw(rt, "factor"))})
+			case 8:
+				dir := rapid.SampledFrom([]kafka.UUID{b.LogDirs[0], metadata.UnassignedDirectory, {}}).Draw(rt, "directory")
+				w.placeAll(id, dir)
 			}
+			checkLed(rt, w)
 		}
 		checkHistory(rt, w)
 	})
+}
+
+// placeAll has a broker tell that all its replicas lie in one directory.
+func (w *world) placeAll(id kafka.BrokerID, dir kafka.UUID) {
+	b, _ := w.Image().Broker(id)
+	req := AssignmentRequest{BrokerID: id, BrokerEpoch: b.Epoch}
+	for _, t := range w.Image().Topics() {
+		for i, p := range t.Partitions {
+			if slices.Contains(p.Replicas, id) {
+				req.Assignments = append(req.Assignments, Assignment{Directory: dir, TopicID: t.ID, Partition: int32(i)})
+			}
+		}
+	}
+	w.AssignReplicasToDirs(req, func(kafka.ErrorCode, []kafka.ErrorCode) {})
+	w.commit()
+}
+
+// checkLed: nobody leads only while nobody may, which is an active broker of the ISR,
+// or of the ELR if the ISR is empty.
+func checkLed(t *rapid.T, w *world) {
+	for _, topic := range w.Image().Topics() {
+		for i, p := range topic.Partitions {
+			inSync := p.ISR
+			if len(inSync) == 0 {
+				inSync = p.ELR
+			}
+			for _, id := range inSync {
+				if b, _ := w.Image().Broker(id); p.Leader == kafka.NoBroker && b.Active() {
+					t.Fatalf("nobody leads %s-%d though broker %d may: %+v", topic.Name, i, id, p)
+				}
+			}
+		}
+	}
 }
 
 // checkHistory replays every record and checks each change of orders-0.

@@ -1,10 +1,14 @@
 package live
 
 import (
+	"encoding/binary"
 	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"tidemark/model/event"
+	"tidemark/net/tcp"
 	"tidemark/net/wire"
 	"tidemark/node"
 )
@@ -172,6 +176,30 @@ func TestInputOfAClosedConnectionThatIsInTheMailboxAlreadyIsVoid(t *testing.T) {
 	p.fire = func(node.TimerID) { p.env.Post(node.App, nil) }
 	p.posted = func(node.Lane, any) { p.env.Exit("done") }
 	run(t, one(node.App, &p), Options{}).Wait()
+}
+
+func TestRequestThatStallsWhileOthersWaitForItsMemoryIsAnEffectInTheTrace(t *testing.T) {
+	effects := make(chan *event.Event, 2)
+	addr := FreeAddr(t)
+	spec := one(node.Router, &script{})
+	spec.Listen = []node.ListenSpec{{Addr: addr, Lane: node.Router}}
+	const size = 1 << 20
+	run(t, spec, Options{Net: tcp.Config{MaxFrame: size, Budget: size, StallTimeout: time.Millisecond}, Emit: func(e *event.Event) {
+		if e.Kind == event.Effect {
+			effects <- e
+		}
+	}})
+	for range 2 { // the memory is enough for one of them
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		nc.Write(append(binary.BigEndian.AppendUint32(nil, size), make([]byte, size/2)...))
+	}
+	if e := <-effects; !strings.HasPrefix(e.Text, "request stalled: 127.0.0.1:") || e.Node != 1 {
+		t.Errorf("the trace says %q of node %d", e.Text, e.Node)
+	}
 }
 
 func TestGarbageIsAnEffectInTheTrace(t *testing.T) {

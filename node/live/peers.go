@@ -26,7 +26,7 @@ func (p *peer) Received(m *node.Message, frame []byte) {
 // Lost implements tcp.Handler. That a connection broke for what was on it is
 // worth a line in the trace; that it ended is not.
 func (p *peer) Lost(cause error) {
-	if errors.Is(cause, wire.ErrFrame) || errors.Is(cause, tcp.ErrRegion) {
+	if errors.Is(cause, wire.ErrFrame) || errors.Is(cause, tcp.ErrRegion) || errors.Is(cause, tcp.ErrStalled) {
 		e := event.New(event.Effect)
 		e.Text = cause.Error()
 		p.lane.n.trace(&e)

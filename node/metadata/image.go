@@ -52,10 +52,21 @@ type BrokerImage struct {
 // UnassignedDirectory stands for a log directory that the broker picks (KIP-858).
 var UnassignedDirectory = kafka.UUID{15: 1}
 
+// lostDirectory stands for a log directory that is offline, whichever it is.
+var lostDirectory = kafka.UUID{15: 2}
+
 // Online reports whether a log directory of the broker serves. One that the
-// broker still has to pick does, and so does any of a broker that named none.
+// broker still has to pick does, so does the zero id of a replica from before there
+// were assignments, and any directory of a broker that named none.
 func (b *BrokerImage) Online(dir kafka.UUID) bool {
-	return dir == UnassignedDirectory || len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+	switch {
+	case dir == UnassignedDirectory || dir.IsZero():
+		return true
+	case dir == lostDirectory:
+		return false
+	default:
+		return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+	}
 }
 
 // Active reports whether the broker may lead and join an ISR: unfenced and not

@@ -236,3 +236,27 @@ func TestReplayInOneBatchOrManyGivesTheSameImage(t *testing.T) {
 		}
 	})
 }
+
+// KIP-858's ids that are no directory's: MIGRATING (zero) and UNASSIGNED are online,
+// LOST is not, whatever the broker named.
+func TestADirectoryIsOnlineAsItsReservedIDsSay(t *testing.T) {
+	zero, unassigned, lost := kafka.UUID{}, kafka.UUID{15: 1}, kafka.UUID{15: 2}
+	for name, c := range map[string]struct {
+		named, online, offline []kafka.UUID
+	}{
+		"directories": {named: []kafka.UUID{id(201), id(202)}, online: []kafka.UUID{id(201), id(202), zero, unassigned}, offline: []kafka.UUID{id(203), lost}},
+		"none named":  {online: []kafka.UUID{id(203), zero, unassigned}, offline: []kafka.UUID{lost}},
+	} {
+		b := BrokerImage{LogDirs: c.named}
+		for _, dir := range c.online {
+			if !b.Online(dir) {
+				t.Errorf("%s: %v is offline", name, dir)
+			}
+		}
+		for _, dir := range c.offline {
+			if b.Online(dir) {
+				t.Errorf("%s: %v is online", name, dir)
+			}
+		}
+	}
+}

@@ -26,8 +26,9 @@ type ProduceResult struct {
 	// producer's (message.timestamp.type=CreateTime); of a duplicate always the
 	// batch's largest time.
 	LogAppendTime kafka.Timestamp
-	// FlushDue: flush.messages is reached. Kafka fsyncs within the append, so the
-	// answer leaves only after Log().Flush is done.
+	// FlushDue: flush.messages is reached, for which Kafka fsyncs within the append, or
+	// rolled segments outrun their fsyncs. The answer leaves only after Log().Flush is
+	// done.
 	FlushDue bool
 	// Invalid tells what was wrong with INVALID_RECORD and INVALID_TIMESTAMP.
 	Invalid []storage.RecordError

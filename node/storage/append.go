@@ -12,9 +12,10 @@ type Appended struct {
 	First, Last kafka.Offset // of the records; NoOffset if nothing was appended
 	// Batches are the batches in order; the slice is reused by the next append.
 	Batches []BatchInfo
-	// FlushDue tells that flush.messages is reached. Kafka then syncs inside the
-	// append; the caller does the same by a Flush, whose completion it awaits
-	// before it answers or fetches on.
+	// FlushDue tells that flush.messages is reached, or that many rolled segments wait
+	// for their fsync. With flush.messages Kafka syncs inside the append; the caller
+	// does the same by a Flush, whose completion it awaits before it answers or fetches
+	// on.
 	FlushDue bool
 	// Duplicate tells that a producer with idempotence sent a batch again: First
 	// and Last are where it lies, nothing was appended. Timestamp is then its
@@ -173,7 +174,8 @@ func (l *Log) mustRoll(b record.Batch) bool {
 // rollFor starts a new segment for b.
 // Kafka names it by b's base offset; here by the log end, which is the same
 // unless the leader's log has a gap there: so a start after a crash can tell a
-// lost segment from a gap that compaction left.
+// lost segment from a gap that compaction left. Where the gap is too large for that, it
+// is larger than what can be lost in front of a segment.
 func (l *Log) rollFor(b record.Batch) error {
 	if int64(b.LastOffset()-l.end) > math.MaxInt32 {
 		return l.roll(b.BaseOffset())
@@ -194,7 +196,8 @@ func (l *Log) roll(base kafka.Offset) error {
 	if err := l.takeSnapshot(); err != nil {
 		return l.failing("roll", err)
 	}
-	l.begin(&flushOp{upTo: l.end})
+	l.rolls++
+	l.begin(&flushOp{upTo: l.end, rolled: true})
 	return nil
 }
 
@@ -254,5 +257,5 @@ func (l *Log) appended(first kafka.Offset) Appended {
 	if len(l.batches) == 0 {
 		return nothing
 	}
-	return Appended{First: first, Last: l.end - 1, Batches: l.batches, FlushDue: int64(l.end-l.recovery) >= l.cfg.FlushMessages}
+	return Appended{First: first, Last: l.end - 1, Batches: l.batches, FlushDue: l.flushDue()}
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,6 +153,34 @@ func TestAnOpenTransactionStopsTheCleaner(t *testing.T) {
 	j.roll(l)
 	j.round()
 	wantHolds(t, l, "1:k=2 2:x=1 3:commit")
+}
+
+func TestNoSnapshotOlderThanTheCleanerOpensADecidedTransactionAgain(t *testing.T) {
+	w, l, j := keyed(t, "")
+	store(t, l, "live=1")
+	inTransaction(t, l, 7, 0, 0, "k=1")
+	j.roll(l)
+	l.cfg.SegmentBytes = 100 // so that no segment joins another
+	old := l.LogEnd()        // its snapshot tells of an open transaction
+	end(t, l, 7, 1, record.Abort, kafka.None)
+	for range 4 {
+		store(t, l, "x=1", "y=1", "z=1", "u=1", "v=1", "w=1")
+		store(t, l, "x=2", "y=2", "z=2", "u=2", "v=2", "w=2")
+		j.roll(l)
+		j.now += 2 * day
+		j.round()
+	}
+	if strings.Contains(holds(t, l), "abort") || l.segments[1].base != old {
+		t.Fatalf("the marker is there, or its segment joined the first: %s", holds(t, l))
+	}
+	stop, cleaned := l.LogEnd(), l.CleanedUpTo()
+	w.kill()
+	l = w.openAs(compacted(), Opening{RecoveryPoint: old + 1, CleanedUpTo: cleaned}) // an old checkpoint
+	l.SetHighWatermark(stop)
+	if l.LogEnd() != stop || l.LastStable() != stop {
+		t.Errorf("the last stable offset is %d, the log ends at %d", l.LastStable(), l.LogEnd())
+	}
+	audit(t, l)
 }
 
 // inTransaction appends a batch of a transactional producer.
@@ -519,5 +548,38 @@ func TestCompactAndDeleteAppliesRetentionAfterEachPass(t *testing.T) {
 	wantHolds(t, l, "1:b=1")
 	if l.LogStart() != 1 {
 		t.Errorf("the log starts at %d", l.LogStart())
+	}
+}
+
+// A batch that is kept for its producer's sequence alone has no record, and its header
+// still the largest timestamp of what it had. The time index goes by headers, as Kafka's
+// cleaner and Kafka's rebuild do.
+func TestAnEmptiedBatchKeepsItsTimestampInTheTimeIndex(t *testing.T) {
+	w, l, j := keyed(t, "")
+	store(t, l, "x=1")
+	b := keyedBatch(record.BuilderOptions{ProducerID: 9, BaseOffset: l.LogEnd(), LeaderEpoch: 1}, record.None, 9000, "k=1")
+	if _, err := l.AppendAsFollower(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	store(t, l, "k=2")
+	j.roll(l)
+	j.round()
+	wantHolds(t, l, "0:x=1 1:- 2:k=2")
+	want := []byte{0, 0, 0, 0, 0, 0, 9000 >> 8, 9000 & 255, 0, 0, 0, 1}
+	path := segmentPath(dir, 0)
+	if got, err := ReadFile(w.fs, path+timeSuffix); err != nil || !bytes.HasSuffix(got, want) {
+		t.Errorf("the cleaner left the time index %x, %v; its last entry is to be %x", got, err, want)
+	}
+	audit(t, l)
+	end := l.LogEnd()
+	l.Flush(nil)
+	w.drain()
+	w.kill()
+	if err := w.fs.Remove(path + indexSuffix); err != nil {
+		t.Fatal(err)
+	}
+	l = w.openAs(l.cfg, Opening{RecoveryPoint: end})
+	if got := l.segments[0].times.data; !bytes.HasSuffix(got, want) {
+		t.Errorf("a rebuild makes the time index %x; its last entry is to be %x", got, want)
 	}
 }

@@ -18,6 +18,9 @@ const deletedSuffix = ".deleted"
 // names are those of a segment's files.
 func (s *segment) names() []string {
 	kinds := s.kinds()
+	if s.fresh {
+		kinds = append([]string{logSuffix}, s.stale...)
+	}
 	names := make([]string, len(kinds))
 	for i, kind := range kinds {
 		names[i] = fileName(s.base, kind+s.suffix)
@@ -32,46 +35,46 @@ func fileName(base kafka.Offset, suffix string) string {
 
 // retire closes a segment and sets its files aside.
 func (l *Log) retire(s *segment) error {
-	l.dirDirty = true
-	if err := s.close(); err != nil {
+	if err := l.leave(s); err != nil {
 		return err
 	}
 	return l.setAside(s.names()...)
 }
 
 // retireOldest is retire for the first segment of the log. Its files keep their
-// names until those of the segments before are set aside durably: a crash may bring
-// deleted segments back, but never one without the next, as there is no hole in a
-// log.
+// names until that of the segment which is the first from now on is durable: a
+// directory without any would tell nothing of the offsets that were used. And until
+// those of the segments before are set aside durably: a crash may bring deleted
+// segments back, but never one without the next, as there is no hole in a log.
+//
+//	     dir fsync              dir fsync                dir fsync
+//	delete ─▶ set the first aside ─▶ set the next aside ─▶ … ─▶ only the name of the first is left
 func (l *Log) retireOldest(s *segment) error {
-	l.dirDirty = true
-	if err := s.close(); err != nil {
+	if err := l.leave(s); err != nil {
 		return err
 	}
 	l.oldest = append(l.oldest, s.names())
-	return l.nextOldest()
-}
-
-// nextOldest sets the next segment aside that waits for the ones before.
-func (l *Log) nextOldest() error {
-	if l.asideBusy || len(l.oldest) == 0 {
-		return nil
-	}
-	names := l.oldest[0]
-	l.oldest = l.oldest[1:]
-	return l.setAside(names...)
-}
-
-// hurryOldest sets aside what waits: the log begins anew.
-func (l *Log) hurryOldest() error {
-	for len(l.oldest) > 0 {
-		names := l.oldest[0]
-		l.oldest = l.oldest[1:]
-		if err := l.setAside(names...); err != nil {
-			return err
-		}
-	}
+	l.awaitFirst()
 	return nil
+}
+
+// awaitFirst lets what waits in l.oldest be set aside once the name is durable of the
+// segment that is the first of the log now.
+func (l *Log) awaitFirst() {
+	l.moved = true
+	if !l.asideBusy {
+		l.syncAside()
+	}
+}
+
+// awaitAnew makes a flush wait, in a log that began anew, until what it had before is
+// gone for good; it returns how many times synced will run.
+func (l *Log) awaitAnew(synced func(error)) int {
+	if !l.anew {
+		return 0
+	}
+	l.anewFlushes = append(l.anewFlushes, synced)
+	return 1
 }
 
 // setAside gives files of the log's directory, which nobody has open, the suffix
@@ -91,11 +94,11 @@ func (l *Log) setAside(names ...string) error {
 	return nil
 }
 
-// syncAside makes the names of what was set aside durable, once more for what
-// comes meanwhile.
+// syncAside makes names durable, of what was set aside and of the first segment, and
+// goes on with what waits for that, or came meanwhile.
 func (l *Log) syncAside() {
 	names := l.aside
-	l.aside, l.asideBusy = nil, true
+	l.aside, l.asideBusy, l.ready = nil, true, len(l.oldest) > 0
 	l.fs.SyncDir(l.syncs.Token(func(err error) {
 		l.asideBusy = false
 		if l.closed || l.failed != nil {
@@ -106,18 +109,30 @@ func (l *Log) syncAside() {
 			return
 		}
 		l.unlinkLater(names)
-		if len(l.aside) > 0 {
+		switch {
+		case l.ready:
+			next := l.oldest[0]
+			l.oldest = l.oldest[1:]
+			if err := l.setAside(next...); err != nil {
+				l.fail(fmt.Errorf("delete old segments of %s: %w", l.dir, err))
+			}
+		case len(l.aside) > 0 || len(l.oldest) > 0:
 			l.syncAside()
-		} else if err := l.nextOldest(); err != nil {
-			l.fail(fmt.Errorf("delete old segments of %s: %w", l.dir, err))
+		default:
+			l.leaveOldest()
 		}
-		l.leaveOldest()
 	}), l.dir)
 }
 
-// leaveOldest goes on with what waits until no deleted segment has its names.
+// leaveOldest goes on with what waits until no deleted segment has its names, even
+// after a crash.
 func (l *Log) leaveOldest() {
-	if f := l.afterOldest; f != nil && len(l.oldest) == 0 {
+	flushes := l.anewFlushes
+	l.moved, l.anew, l.anewFlushes = false, false, nil
+	for _, synced := range flushes {
+		synced(nil)
+	}
+	if f := l.afterOldest; f != nil {
 		l.afterOldest = nil
 		f()
 	}

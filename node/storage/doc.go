@@ -22,7 +22,10 @@
 //	──────┴── flushed ─────────┴── in the page cache ─────────┘
 //
 // Writes are synchronous and not durable, as in Kafka; a Flush, and the rolling
-// of a segment, fsync in the background, and the recovery point follows. Kafka
+// of a segment, fsync in the background, and the recovery point follows. If more than
+// sixteen rolled segments wait for their fsync, an append waits too, as with
+// flush.messages: else tiny segments on a slow device would take descriptors without
+// bound (TestRollsDoNotOutrunTheirFsyncs). Kafka
 // blocks a thread in an fsync where this package takes a continuation; callers
 // that must not go on before (raft, flush.messages, a fetcher after a
 // truncation) wait for it. Kafka's indexes are preallocated and mapped into
@@ -36,26 +39,46 @@
 // After a kill, or a power loss that keeps any part of what was not synced, a
 // start that is not clean makes one of these out of what it finds. The tests that are
 // named show one each; TestEveryCrashOfEveryShortWorkload looks for others, in all
-// workloads of up to three operations:
+// workloads of up to three operations. It walks the segments from the one on that holds
+// the last offset below the recovery point, though that one may end there:
 //
 //  1. An append in progress: a torn batch at the end. It is cut off, at the first
 //     bad length, magic, CRC or offset
-//     (TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft).
+//     (TestRecoveryCutsAtTheFirstBatchThatNoWriterLeft). If the log was rolled right
+//     at a cut, the torn bytes may come back in front of the next segment: they are cut
+//     again, and what follows stays where it begins at the cut
+//     (TestATornEndThatComesBackInFrontOfASegmentIsCutAgain).
 //  2. Segments, or names of segments, that are not there though later ones are:
 //     the log ends before the hole, the later ones go
-//     (TestRecoveryDropsWhatFollowsALostSegment). Of a log that was never flushed the
-//     first segments may be missing: that cannot be told from retention, and the log
-//     begins at the first that is there, as in Kafka.
+//     (TestRecoveryDropsWhatFollowsALostSegment). So does a segment that lost its end
+//     at a batch. A gap is none of these, and stays, below the recovery point or what
+//     the cleaner's checkpoint tells, where a compacted log's recovery point may be lost
+//     (TestAGapThatCompactionLeftIsNoHoleWhereTheRecoveryPointIsLost), and where the
+//     segment before could not have counted so far
+//     (TestAGapThatNoSegmentCanSpanIsNoHole). It is taken for a hole if it falls short
+//     of that by less than the batch behind it has offsets, and was not flushed. Of a
+//     log that was never flushed the first segments may be missing: that cannot be told
+//     from retention, and the log begins at the first that is there, as in Kafka.
 //  3. Indexes behind, ahead of or beside the log from the recovery point on:
 //     rebuilt. Behind by up to fifteen entries they are after any kill, as the last
 //     ones were in memory alone
-//     (TestAKillTakesHeldIndexEntriesAndTheStartMakesThemAnew). Before the recovery
-//     point they were flushed with the log and are trusted: no segment ends, and no
-//     flush begins to sync, before they are whole
-//     (TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint).
+//     (TestAKillTakesHeldIndexEntriesAndTheStartMakesThemAnew). In a segment that ends
+//     at the recovery point as well: the roll after the flush wrote to its time index,
+//     and a start before that to all of them
+//     (TestWhatARollOrAStartWroteBelowTheRecoveryPointIsMadeAnew). In the segments
+//     before they were flushed with the log and are trusted: only what is cut, made anew
+//     (4) or cleaned (17) is written to below the active segment, and no flush begins to
+//     sync before they are whole
+//     (TestRecoveryWalksFromTheSegmentWithTheLastOffsetBelowTheRecoveryPoint).
 //  4. Indexes without a log, or a segment without an index, because a removal or
 //     a creation was cut short: removed, or rebuilt even after a clean stop
-//     (TestAMissingOrOddIndexIsRebuiltEvenAfterACleanStop).
+//     (TestAMissingOrOddIndexIsRebuiltEvenAfterACleanStop). In a segment that the next
+//     start will trust, a part of an index can look like a whole one: so the new ones
+//     are written under .tmp, and get their names, and let the next flush complete, once
+//     they are durable. Any crash leaves the old ones, which are rebuilt again, or the
+//     new ones
+//     (TestIndexesMadeAnewBelowTheRecoveryPointAreWholeAfterAnyCrash). A time index
+//     alone that is missing is made, empty, and stays so, as in Kafka.
 //  5. The old end of a log whose truncation was not durable, whole or behind new
 //     batches: kept if nothing follows that contradicts it (the next leader has
 //     it cut again), cut if offsets or leader epochs would fall
@@ -68,8 +91,9 @@
 //     (TestAfterACrashInATruncationWhatIsFoundIsOld).
 //  7. An epoch file older than the log, or newer than a truncation that was lost:
 //     corrected by the batches; no flush completes before the file that tells of
-//     its batches' epochs, and no file is written before the truncation that it
-//     tells of (TestRecoveryBelievesTheBatchesNotTheEpochFile,
+//     its batches' epochs, no log start that rises moves the recovery point, and no
+//     file is written before the truncation that it tells of
+//     (TestRecoveryBelievesTheBatchesNotTheEpochFile, TestARaisedLogStartVouchesForNothing,
 //     TestTheEpochFileWaitsForATruncationToBeDurable).
 //  8. A topic id in a temporary file alone: it counts if it is complete
 //     (TestATopicIDIsKnownAfterAKillBeforeItsFileIsComplete), else the replica is
@@ -77,7 +101,8 @@
 //  9. A checkpoint file as it was or as it was to be, never a part of one
 //     (TestACheckpointIsOldOrNewAfterAnyCrash).
 //  10. Any of these again, because the recovery itself was cut short
-//     (TestARecoveryMayCrashAsWell).
+//     (TestARecoveryMayCrashAsWell), or before a flush made durable what it wrote
+//     (TestWhatARollOrAStartWroteBelowTheRecoveryPointIsMadeAnew).
 //  11. A producer snapshot that is torn, of a part of the log that was cut off, or
 //     missing: the newest whole one at or below the walked segments counts, and
 //     the batches behind it; a snapshot behind the recovery point is written anew
@@ -90,7 +115,7 @@
 //     compares every snapshot with the batches after any death
 //     (TestWhatTheEngineWritesIsSound there).
 //  12. An index of aborted transactions behind, ahead of or beside the log: as the
-//     other indexes, rebuilt from the recovery point on; what was open comes back
+//     other indexes, rebuilt in the segments that are walked; what was open comes back
 //     from snapshots and batches (TestOpenTransactionsComeBackHoweverALifeEnds,
 //     TestAnIndexOfAbortedTransactionsThatCannotBeIsRebuiltEvenAfterACleanStop).
 //  13. Files under .deleted: removed (TestAStartRemovesWhatAnEarlierLifeDeleted).
@@ -103,7 +128,15 @@
 //     only when the name of the one before is durable; they are part of the log
 //     again (TestSegmentsAreDeletedOneAfterAnother), with the leader epochs that
 //     the epoch file may not tell any more
-//     (TestTheEpochsOfSegmentsThatComeBackAreReadAgain).
+//     (TestTheEpochsOfSegmentsThatComeBackAreReadAgain). The first is renamed only
+//     when the name of the segment that takes its place is durable; until then the
+//     log start has a line in the checkpoint. So with a log that begins anew, after a
+//     truncation or because it ended below its start. There is always a segment to
+//     tell which offsets were used
+//     (TestNoSegmentGoesBeforeTheNameOfTheFirstThatStaysIsDurable). A directory without
+//     any, which something else emptied, begins at the log start of the checkpoint, as
+//     in Kafka, not at the recovery point: a follower that began there would lack what
+//     its leader still has below, and never fetch it.
 //  15. Segments below the log start of the checkpoint, in any state: they are left
 //     to retention and never read (TestNothingBelowTheLogStartIsRecovered).
 //  16. A segment that the cleaner was writing, under .cleaned: it goes, and with it
@@ -114,14 +147,16 @@
 //     (TestAStartSetsNothingAsideBeforeTheNamesAreDurable). So every group of
 //     segments is found as it was or as the cleaner made it
 //     (TestAfterACrashInACleaningEachGroupIsOldOrNew). No gap that it left is taken
-//     for 2, as it cleans only below the recovery point that is checkpointed.
+//     for 2, as it cleans only below the recovery point that is checkpointed. If that is
+//     lost, the cleaner's own checkpoint tells, or the policy of the log.
 //  18. Indexes under .swap whose log has its name, or was truncated away: they go,
 //     and the segment is walked
 //     (TestTheStartAfterACrashInACleaningMayCrashAsWell).
 //
 // In every case the log is a prefix of what was appended, with everything that
 // was flushed (TestAfterACrashTheLogIsAPrefixWithEverythingFlushed) and that the
-// cleaner did not take. Kafka does not look for 2 and for falling epochs: it relies
+// cleaner did not take; but for a compacted log that may have lost its recovery point,
+// and then may have holes. Kafka does not look for 2 and for falling epochs: it relies
 // on file systems whose journal keeps creations, renames and truncations in order,
 // which package disk does not promise.
 //

@@ -62,7 +62,7 @@ func (k *keeper) boot() {
 	if k.deletes {
 		c.Compacted, c.Delete, c.RetentionMs = false, true, keptMs
 	}
-	o := Opening{Clean: clean, RecoveryPoint: k.read(RecoveryPointCheckpoint), LogStart: k.read(LogStartCheckpoint), CleanedUpTo: k.read(CleanerCheckpoint)}
+	o := Opening{Clean: clean, RecoveryPoint: k.read(RecoveryPointCheckpoint), LogStart: k.read(LogStartCheckpoint), PointKnown: true, CleanedUpTo: k.read(CleanerCheckpoint)}
 	k.l = w.openAs(c, o)
 	k.l.SetHighWatermark(min(k.hw, k.l.LogEnd()))
 	k.j = newJanitor(w, "", k.l)
@@ -243,11 +243,40 @@ func (k *keeper) deleteSegment() {
 		return
 	}
 	start := k.l.segments[1].base
-	k.owe(func(d *debt) { d.start = start })
+	k.owe(func(d *debt) { d.start = max(d.start, start) })
 	k.must(k.l.RaiseLogStart(start))
 	_, err := k.l.DeleteOldSegments(1000)
 	k.must(err)
 	k.w.advance(1 << 40)
+}
+
+// deleteAll lets retention take everything, once it is committed.
+func (k *keeper) deleteAll() {
+	k.hw = k.l.LogEnd()
+	k.l.SetHighWatermark(k.hw)
+	k.owe(func(d *debt) { d.start = k.hw })
+	c := k.l.Config()
+	all := c
+	all.Delete, all.RetentionBytes = true, 0
+	k.l.SetConfig(all)
+	_, err := k.l.DeleteOldSegments(1000)
+	k.must(err)
+	k.l.SetConfig(c)
+	k.write(k.points, k.l.RecoveryPoint(), nil)
+}
+
+// startAnew drops everything, as where a leader has no more of what the log needs.
+func (k *keeper) startAnew() {
+	o := k.l.LogEnd() + 3
+	k.owe(func(d *debt) {
+		d.lines = append(d.lines, nil)
+		d.start, d.cutting, d.cut = o, true, 0
+	})
+	k.must(k.l.TruncateFullyAndStartAt(o))
+	k.hw = o
+	k.fsync()
+	k.owe(func(d *debt) { d.lines, d.cutting = d.lines[len(d.lines)-1:], false })
+	k.epoch++
 }
 
 // stop is a clean stop, and the next start.

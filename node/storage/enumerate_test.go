@@ -31,6 +31,9 @@ var operations = []struct {
 	{"checkpoint", (*keeper).checkpoint},
 	{"clean step", (*keeper).clean},
 	{"delete segment", (*keeper).deleteSegment},
+	{"raise log start", (*keeper).raise},
+	{"delete all", (*keeper).deleteAll},
+	{"start anew", (*keeper).startAnew},
 	{"clean stop", (*keeper).stop},
 }
 
@@ -61,14 +64,11 @@ const (
 func TestEveryCrashOfEveryShortWorkload(t *testing.T) {
 	e := &enumeration{t: t, seed: maphash.MakeSeed(), seen: map[[2]uint64]struct{}{}}
 	t.Run("from", func(t *testing.T) {
-		for _, begin := range []struct {
-			name string
-			do   func(*keeper)
-		}{{"an empty log", func(*keeper) {}}, {"three segments", (*keeper).begin}} {
+		for _, begin := range beginnings {
 			for i := range operations {
 				t.Run(begin.name+", "+operations[i].name, func(t *testing.T) {
 					t.Parallel()
-					e.extend(t, begin.do, []int{i}, *crashDepth)
+					e.extend(t, begin.do, []int{i}, max(1, *crashDepth-begin.less))
 				})
 			}
 		}
@@ -306,6 +306,9 @@ func (k *keeper) judge() {
 	if l.LogEnd() < k.due.flushed || l.LogStart() > k.due.start || l.RecoveryPoint() > l.LogEnd() {
 		t.Fatalf("the log goes from %d to %d, recovery point %d; flushed was %d, and it started at %d; there is\n%v\nappended was\n%v",
 			l.LogStart(), l.LogEnd(), l.RecoveryPoint(), k.due.flushed, k.due.start, text(stored(t, l.segments)), lineTexts(k.due.lines))
+	}
+	if point := k.read(RecoveryPointCheckpoint); !k.due.cutting && l.LogEnd() < point {
+		t.Fatalf("the log goes from %d to %d and its recovery point was %d: offsets are given out again", l.LogStart(), l.LogEnd(), point)
 	}
 	stale := k.due.cutting && k.read(RecoveryPointCheckpoint) >= k.due.cut // the checkpoint vouches for what was cut
 	found := stored(t, l.segments)

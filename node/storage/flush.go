@@ -13,10 +13,24 @@ import (
 // twice.
 type flushOp struct {
 	upTo    kafka.Offset // everything below is durable once this is complete
+	rolled  bool         // a roll began it: nobody may wait for it
 	waiting int          // fsyncs that did not complete
 	cut     bool         // makes a truncation durable, moves no recovery point
 	base    kafka.Offset // of the segment that was cut
 	done    func(error)
+}
+
+// maxUnsyncedRolls is how many rolled segments may wait for their fsync before an append
+// waits too. A segment takes as long to fill as it is large, and usually its fsync is
+// done by then. Where segments are tiny and the device is slow, each that waits would
+// hold the descriptors of its files, until the process has none left and the log
+// directory goes offline. Kafka has no such bound but that of the process.
+const maxUnsyncedRolls = 16
+
+// flushDue tells that whoever appended has to await a Flush: flush.messages is reached,
+// or too many rolled segments wait.
+func (l *Log) flushDue() bool {
+	return l.rolls > maxUnsyncedRolls || int64(l.end-l.recovery) >= l.cfg.FlushMessages
 }
 
 // Flush makes everything up to the present log end durable: segments, indexes,
@@ -44,10 +58,11 @@ func (l *Log) FlushIfDue(now kafka.Timestamp) {
 	}
 }
 
-// flushCut makes a truncation durable. Until then no epoch file is written.
-func (l *Log) flushCut() {
+// flushCut makes a truncation of the segment of the given base offset durable. Until
+// then no epoch file is written.
+func (l *Log) flushCut(base kafka.Offset) {
 	l.cuts++
-	l.begin(&flushOp{cut: true, base: l.active().base})
+	l.begin(&flushOp{cut: true, base: base})
 }
 
 // begin asks for every fsync that is due, of indexes that are up to date. If one of
@@ -74,7 +89,7 @@ func (l *Log) begin(op *flushOp) {
 			}
 		}
 	}
-	op.waiting += l.syncSnapshots(synced) + l.awaitSwap(synced)
+	op.waiting += l.syncSnapshots(synced) + l.awaitSwap(synced) + l.awaitRenewal(synced) + l.awaitAnew(synced)
 	if l.dirDirty {
 		l.dirDirty = false
 		op.waiting++
@@ -118,6 +133,9 @@ func (l *Log) settle() {
 	for len(l.ops) > 0 && l.ops[0].waiting == 0 && !l.epochHeld && !l.epochFile.busy {
 		op := l.ops[0]
 		l.ops = l.ops[1:]
+		if op.rolled {
+			l.rolls--
+		}
 		l.recovery = max(l.recovery, op.upTo)
 		l.lastFlush = l.clock
 		if op.done != nil {
@@ -157,7 +175,7 @@ func (l *Log) lowerRecovery(o kafka.Offset) {
 // flushed, the handles are given up, and then done runs. On an error of the disk done
 // gets it, and the log stays open.
 func (l *Log) Stop(done func(error)) {
-	if l.failed == nil && len(l.oldest) > 0 {
+	if l.failed == nil && l.moved {
 		l.afterOldest = func() { l.Stop(done) }
 		return
 	}

@@ -38,6 +38,7 @@ type Log struct {
 
 	ops         []*flushOp // flushes under way, in order
 	cuts        int        // how many of them make a truncation durable
+	rolls       int        // how many of them a roll began
 	dirDirty    bool       // names changed since SyncDir was last asked for
 	parentDirty bool       // the directory itself is new
 
@@ -58,12 +59,17 @@ type Log struct {
 	cleanedUpTo kafka.Offset // the log's entry in the cleaner's checkpoint
 	cleaning    *pass        // of the cleaner, under way; nil: none
 	swap        *swap        // under way; nil: none
+	renewing    *renewal     // of indexes, under way; nil: none
 	uncleanable bool         // the cleaner met damage
 
-	oldest      [][]string // names of deleted segments, the oldest first, that wait to be set aside
-	afterOldest func()     // runs when none of them waits any more, or the log failed; nil: nothing
-	aside       []string   // of files that were set aside and are not durable
-	asideBusy   bool       // a sync of such names is under way
+	oldest      [][]string    // names of deleted segments, the oldest first, that wait to be set aside
+	ready       bool          // the first of them waits for the sync under way alone
+	moved       bool          // a crash may bring deleted segments back in front of the first
+	anew        bool          // no flush completes before that is over
+	anewFlushes []func(error) // which wait for it
+	afterOldest func()        // runs when it is over, or the log failed; nil: nothing
+	aside       []string      // of files that were set aside and are not durable
+	asideBusy   bool          // a sync of names is under way, of such ones or of the first segment's
 
 	timers    *node.Timers
 	random    func() uint64
@@ -202,10 +208,10 @@ func (l *Log) fail(err error) {
 		}
 	}
 	l.leavePass()
-	l.oldest = nil
+	l.oldest, l.anewFlushes = nil, nil
 	l.leaveOldest()
 	ops := l.ops
-	l.ops, l.cuts = nil, 0
+	l.ops, l.cuts, l.rolls = nil, 0, 0
 	for _, op := range ops {
 		if op.done != nil {
 			op.done(l.failed)

@@ -21,6 +21,9 @@ type Opening struct {
 	// log directory; 0 if there is none.
 	RecoveryPoint kafka.Offset
 	LogStart      kafka.Offset
+	// PointKnown: a RecoveryPoint of 0 means that nothing was checkpointed yet. Else
+	// the entry may have been lost.
+	PointKnown bool
 	// TopicID is the id of the topic that the log is opened for; the zero id
 	// writes none.
 	TopicID kafka.UUID
@@ -55,11 +58,13 @@ type Recovery struct {
 	// Clean: nothing had to be walked.
 	Clean bool
 	// CutAt is the offset at which the log was cut, NoOffset if it was not;
-	// CutFile and CutPos (bytes) are where, Reason is why.
+	// CutFile and CutPos (bytes) are where, Reason is why. If the next segment begins
+	// there, bytes went and no records.
 	CutAt   kafka.Offset
 	CutFile string
 	CutPos  int64
 	Reason  string
+	cutIn   kafka.Offset // base of the first segment that was cut
 	// End is the log end.
 	End kafka.Offset
 }
@@ -113,12 +118,13 @@ func (l *Log) open(o Opening) (Recovery, error) {
 	}
 	l.distrust(torn)
 	unknown := o.Clean && len(l.producers.snapshots) == 0
+	l.cleanedUpTo = o.CleanedUpTo
 	rec, err := l.recover(o)
 	if err != nil {
 		return Recovery{}, err
 	}
 	l.start = max(o.LogStart, l.segments[0].base)
-	l.cleanedUpTo = o.CleanedUpTo
+	l.cleanedUpTo = min(o.CleanedUpTo, l.end)
 	if err := l.rebuildProducers(l.end, unknown); err != nil {
 		return rec, err
 	}
@@ -127,11 +133,14 @@ func (l *Log) open(o Opening) (Recovery, error) {
 	if err := l.recallEpochs(); err != nil {
 		return rec, err
 	}
+	if l.renewing != nil {
+		l.renewing.start()
+	}
 	if l.swap != nil {
 		l.swap.goOn()
 	}
 	if rec.CutAt != kafka.NoOffset {
-		l.flushCut()
+		l.flushCut(min(rec.cutIn, l.active().base))
 	}
 	l.forgetTorn(torn)
 	l.saveID()
@@ -144,6 +153,9 @@ func (l *Log) open(o Opening) (Recovery, error) {
 
 // load opens every segment, in order.
 func (l *Log) load(names []string) error {
+	if err := l.dropFresh(names); err != nil {
+		return err
+	}
 	names, err := l.resumeSwap(names)
 	if err != nil {
 		return err
@@ -185,9 +197,9 @@ func (l *Log) removeOrphans(names []string) error {
 	return nil
 }
 
-// open opens the files of a segment. A missing index is made, empty: of times
-// that is a usable one, of offsets not. What the indexes say is not checked
-// beyond what Kafka checks.
+// open opens the files of a segment. An index that is missing has no file then: one of
+// times is usable when it is made, empty; one of offsets not. What the indexes say is not
+// checked beyond what Kafka checks.
 func (s *segment) open(fs disk.FS, dir string) error {
 	path := segmentPath(dir, s.base)
 	var err error
@@ -244,8 +256,8 @@ func (x *indexFile) openFile(fs disk.FS, path string) (condition, error) {
 	var err error
 	x.file, err = fs.Open(path)
 	if errors.Is(err, disk.ErrNotExist) {
-		x.file, err = fs.Create(path)
-		return missing, err
+		x.file = nil
+		return missing, nil
 	}
 	if err != nil {
 		return corrupt, err

@@ -52,9 +52,13 @@ func (l *Log) rebuildProducers(upTo kafka.Offset, unknown bool) error {
 // truncateAndReload clears the unreplicated transactions too and takes upTo to be at
 // or below the high watermark. Who reads the committed sees no record at or above
 // the high watermark all the same.
+//
+// One below where the cleaner has been is of no use either: a transaction that it calls
+// open was decided, as the cleaner passes no open one, and the marker that would tell
+// may be gone with its records. It would hold the last stable offset back for ever.
 func (l *Log) reloadProducers(upTo kafka.Offset) error {
-	p := &l.producers
-	if err := l.dropSnapshots(func(o kafka.Offset) bool { return o > upTo || o <= l.start }); err != nil {
+	p, cleaned := &l.producers, l.cleanedSegments()
+	if err := l.dropSnapshots(func(o kafka.Offset) bool { return o > upTo || o <= l.start || o < cleaned }); err != nil {
 		return err
 	}
 	if p.end == upTo {
@@ -83,6 +87,16 @@ func (l *Log) reloadProducers(upTo kafka.Offset) error {
 	}
 	p.saved, p.end = l.start, l.start
 	return nil
+}
+
+// cleanedSegments is where the segments end that the cleaner may have rewritten.
+func (l *Log) cleanedSegments() kafka.Offset {
+	for _, s := range l.segments {
+		if s.base >= l.cleanedUpTo {
+			return s.base
+		}
+	}
+	return l.cleanedUpTo
 }
 
 func (l *Log) readSnapshot(o kafka.Offset) ([]*producerState, error) {

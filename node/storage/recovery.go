@@ -14,6 +14,7 @@ import (
 // recoverer walks the segments of a log that is opened.
 type recoverer struct {
 	*Log
+	found   Opening
 	reindex bool     // the indexes of what is walked are made anew
 	walked  *segment // the last one that was walked, nil for none
 	trusted bool     // what is walked is below the recovery point, and its epochs are known
@@ -24,16 +25,24 @@ type recoverer struct {
 
 // recover brings the opened segments into a state from which the log can go on:
 // after a clean stop by trusting them, else by walking every batch from the
-// segment that holds the recovery point on. What lies before was flushed, or is
-// below the log start, where nobody reads and retention is at work.
+// segment on that holds the last offset below the recovery point. That segment may
+// end there, and still have been written to since the flush: by the roll, or by the
+// start before this one. What lies before was flushed, or is below the log start,
+// where nobody reads and retention is at work.
 func (l *Log) recover(o Opening) (Recovery, error) {
-	r := &recoverer{Log: l, reindex: o.Rules.RebuildIndexes, rec: Recovery{Clean: true, CutAt: kafka.NoOffset}, epoch: kafka.NoEpoch}
+	r := &recoverer{Log: l, found: o, reindex: o.Rules.RebuildIndexes, rec: Recovery{Clean: true, CutAt: kafka.NoOffset}, epoch: kafka.NoEpoch}
 	from := len(l.segments)
 	first := l.floor(o.LogStart)
 	point, walk := o.Rules.Walk(rules.LogFound{Clean: o.Clean, RecoveryPoint: o.RecoveryPoint, LogStart: o.LogStart})
 	if walk && from > 0 {
 		from = l.floor(point)
 		l.dirDirty, l.parentDirty = true, true // names may be in the cache alone
+	}
+	for i, s := range l.segments {
+		odd := s.unusable || s.doubtful && r.reindex
+		if err := l.readyIndexes(s, odd && first <= i && i < from && s.suffix == ""); err != nil {
+			return r.rec, err
+		}
 	}
 	for i := first; i < len(l.segments); i++ {
 		if s := l.segments[i]; i < from && !s.unusable && !s.doubtful {
@@ -58,11 +67,16 @@ func (l *Log) recover(o Opening) (Recovery, error) {
 
 // walkSegment rebuilds what the i-th segment's file says, and drops what
 // follows it if it is damaged. joined tells that the one before was walked too:
-// then it must end where this one begins, else a segment between them is lost.
+// then it must end where this one begins, or may be apart from it, else a segment
+// between them is lost, or the end of the one before.
+//
+// What follows stays if it begins at the very cut: an earlier start cut there and the
+// log was rolled at once, so nothing was behind, but bytes of which a power loss undid
+// the cut.
 func (r *recoverer) walkSegment(i int, joined bool) error {
 	s := r.segments[i]
 	r.rec.Clean, r.walked = false, s
-	if joined && s.base != r.next {
+	if joined && s.base != r.next && !r.mayBeApart(i) {
 		r.noteCut(s, 0, fmt.Sprintf("offsets %d to %d are missing before it", r.next, s.base-1))
 		return r.dropFrom(i)
 	}
@@ -77,7 +91,28 @@ func (r *recoverer) walkSegment(i int, joined bool) error {
 		return err
 	}
 	r.noteCut(s, s.size, damage.Error())
+	if i+1 < len(r.segments) && r.segments[i+1].base == r.next {
+		return nil
+	}
 	return r.dropFrom(i + 1)
+}
+
+// mayBeApart tells that the hole before the i-th segment is no loss: it lies below the
+// recovery point, so what is left there is what was flushed, or cleaned; or no end of
+// the segment before, which counts its offsets in 32 bits, reached so far. Of a
+// compacted log whose recovery point is lost nothing tells, and Kafka's way is taken,
+// which keeps everything.
+func (r *recoverer) mayBeApart(i int) bool {
+	base, before := r.segments[i].base, r.segments[i-1].base
+	switch {
+	case base < r.next:
+		return false
+	case base <= max(r.found.RecoveryPoint, r.found.CleanedUpTo):
+		return true
+	case r.cfg.Compacted && r.found.RecoveryPoint == 0 && !r.found.PointKnown:
+		return true
+	}
+	return int64(base-before) > math.MaxInt32+1
 }
 
 // rebuild walks a segment from its start: it makes its indexes anew, adds epochs
@@ -161,6 +196,9 @@ func (r *recoverer) noteEpoch(b record.Batch) {
 }
 
 func (r *recoverer) noteCut(s *segment, pos int64, reason string) {
+	if r.rec.CutAt == kafka.NoOffset {
+		r.rec.cutIn = s.base
+	}
 	r.rec.CutAt, r.rec.CutFile, r.rec.CutPos = r.next, segmentPath(r.dir, s.base)+logSuffix, pos
 	r.rec.Reason = reason
 }
@@ -179,12 +217,9 @@ func (r *recoverer) findEnd(o Opening) error {
 		}
 		r.next = o.LogStart
 		r.noteCut(r.active(), 0, fmt.Sprintf("the log ends at %d, before its start", end))
-		if err := r.dropFrom(0); err != nil {
-			return err
-		}
 	}
 	r.end = o.LogStart
-	return r.startSegment(o.LogStart)
+	return r.beginAnew(o.LogStart)
 }
 
 // tail is the offset after the last whole batch of a segment that was walked, or

@@ -122,8 +122,8 @@ func TestRecoveryDropsWhatFollowsALostSegment(t *testing.T) {
 	audit(t, l)
 }
 
-func TestRecoveryWalksFromTheSegmentWithTheRecoveryPoint(t *testing.T) {
-	for point, end := range map[kafka.Offset]kafka.Offset{4: 1, 5: 15, 9: 15, 14: 15} {
+func TestRecoveryWalksFromTheSegmentWithTheLastOffsetBelowTheRecoveryPoint(t *testing.T) {
+	for point, end := range map[kafka.Offset]kafka.Offset{4: 1, 5: 1, 6: 15, 9: 15, 14: 15} {
 		w := fill(t)
 		w.edit(firstSegment+logSuffix, write([]byte{0xff}, 150)) // in the second batch
 		if l, _ := w.open(false, point, 0); l.LogEnd() != end {

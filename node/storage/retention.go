@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"slices"
 
 	"tidemark/model/kafka"
 )
@@ -76,6 +77,12 @@ func (l *Log) deleteOldest(rule retentionRule) (deleted int, err error) {
 		return 0, err
 	}
 	l.recent = recentPlaces{}
+	if slices.ContainsFunc(l.segments[:n], (*segment).unsynced) {
+		// No later flush completes before what a start walked, and a crash may bring back.
+		if l.begin(&flushOp{upTo: l.recovery}); l.failed != nil {
+			return 0, l.offline()
+		}
+	}
 	for range n {
 		s := l.segments[0]
 		l.segments = l.segments[1:]

@@ -20,6 +20,9 @@ const (
 	timeSuffix  = ".timeindex"
 )
 
+// indexKinds are the suffixes of the indexes, in the order of segment.indexes.
+var indexKinds = [...]string{indexSuffix, timeSuffix, txnSuffix}
+
 // baseDigits is the length of a base offset in a file name.
 const baseDigits = 20
 
@@ -43,6 +46,9 @@ type segment struct {
 	dirty      bool            // log file written since its last fsync was asked for
 	unusable   bool            // found with an index that is missing or no index
 	doubtful   bool            // found with an index that cannot be right
+
+	fresh bool     // the index files are under .tmp, as a renewal is under way
+	stale []string // suffixes of those that lie under their names meanwhile
 }
 
 // segmentPath is the path of a segment's file without its suffix.

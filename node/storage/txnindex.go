@@ -165,7 +165,11 @@ func (l *Log) indexAborted(s *segment, t transaction) error {
 		l.dirDirty = true
 	}
 	a := AbortedTransaction{ProducerID: t.id, First: t.first, Last: t.last, LastStable: l.producers.txns.stableAfter(t)}
-	if err := s.txns.append(l.fs, segmentPath(l.dir, s.base)+txnSuffix+s.suffix, a); err != nil {
+	path := segmentPath(l.dir, s.base) + txnSuffix + s.suffix
+	if s.fresh {
+		path += tmpSuffix
+	}
+	if err := s.txns.append(l.fs, path, a); err != nil {
 		return errors.Join(fmt.Errorf("index of aborted transactions of segment %d", s.base), err)
 	}
 	return nil

@@ -35,6 +35,9 @@ type Client struct {
 	starts  map[kafka.TopicPartition]kafka.Offset
 	sought  map[kafka.TopicPartition]bool
 	fetches map[kafka.TopicPartition]uint64 // attempts of fetches of committed offsets
+	// held are the partitions that were assigned and not taken back, with the member
+	// that they were assigned to.
+	held map[kafka.TopicPartition]*event.Session
 }
 
 // NewClient makes a client with kgo's options that is in no group.
@@ -61,7 +64,7 @@ func groupOpts(opts []kgo.Opt) func(c *Client) []kgo.Opt {
 
 func (r *Recorder) newClient(name string, opts func(*Client) []kgo.Opt, make func([]kgo.Opt) (*kgo.Client, error)) (*Client, error) {
 	c := &Client{rec: r, name: name, positions: map[kafka.TopicPartition]kafka.Offset{}, starts: map[kafka.TopicPartition]kafka.Offset{},
-		sought: map[kafka.TopicPartition]bool{}, fetches: map[kafka.TopicPartition]uint64{}}
+		sought: map[kafka.TopicPartition]bool{}, fetches: map[kafka.TopicPartition]uint64{}, held: map[kafka.TopicPartition]*event.Session{}}
 	// Callbacks that come before the fields below are set wait.
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +128,8 @@ func (c *Client) member() *event.Session {
 	return &s
 }
 
-// moved records that partitions came or went.
+// moved records that partitions came or went. What is assigned anew was taken in
+// between, whether kgo told of it or not (NewTransact).
 func (c *Client) moved(k event.Kind) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, byTopic map[string][]int32) {
 		all := map[string]map[int32]struct{}{}
@@ -138,13 +142,20 @@ func (c *Client) moved(k event.Kind) func(context.Context, *kgo.Client, map[stri
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, p := range sorted(all) {
+			if was, held := c.held[p.tp]; held && k == event.Assigned {
+				lost := c.event(event.Lost, p.tp)
+				lost.Session = was
+				c.rec.write(&lost)
+			}
 			e := c.event(k, p.tp)
 			e.Session = c.member()
 			c.rec.write(&e)
+			delete(c.held, p.tp)
 			delete(c.positions, p.tp)
 			delete(c.starts, p.tp)
 			delete(c.sought, p.tp)
 			if k == event.Assigned {
+				c.held[p.tp] = e.Session
 				c.fetches[p.tp] = c.rec.attempt()
 				ask := c.event(event.FetchCommittedInvoke, p.tp)
 				ask.Attempt, ask.Session = c.fetches[p.tp], e.Session

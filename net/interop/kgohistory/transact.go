@@ -17,7 +17,9 @@ import (
 //	Begin ─▶ PollFetches ─▶ Produce … ─▶ End
 //
 // After a transaction that did not commit, positions are where the group committed
-// last. kgo tells of the first revocation alone between two Ends.
+// last. Between two Ends kgo tells of the first revocation alone: a partition that went
+// without a word is recorded as lost when it is assigned again, and if it never is, as
+// held to the end. The checker takes neither for certain.
 type Transact struct {
 	*Client
 	session *kgo.GroupTransactSession

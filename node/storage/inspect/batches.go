@@ -195,14 +195,24 @@ type chain struct {
 	epoch kafka.LeaderEpoch // of the last batch that has one
 }
 
-// follow checks the header of the batch at pos against those before it; base is
-// that of its segment.
+// follow checks the header of the batch at pos and notes it.
 func (c *chain) follow(s *source, b record.Batch, pos int64, base kafka.Offset) error {
+	err := c.check(s, b, pos, base)
+	c.add(b)
+	return err
+}
+
+// add notes a batch.
+func (c *chain) add(b record.Batch) { c.next, c.epoch = b.NextOffset(), max(c.epoch, b.LeaderEpoch()) }
+
+// check checks the header of the batch at pos against those before it; base is
+// that of its segment.
+func (c *chain) check(s *source, b record.Batch, pos int64, base kafka.Offset) error {
 	switch {
 	case b.LastOffsetDelta() < 0:
 		return s.fault(pos+atLastDelta, "the last offset of the batch at offset %d lies before its first", b.BaseOffset())
-	case b.BaseOffset() < c.next:
-		return s.fault(pos, "the batch begins at offset %d, want at least %d", b.BaseOffset(), c.next)
+	case b.BaseOffset() < max(c.next, base):
+		return s.fault(pos, "the batch begins at offset %d, want at least %d", b.BaseOffset(), max(c.next, base))
 	case int64(b.LastOffset()-base) > math.MaxInt32:
 		return s.fault(pos, "offset %d is too far from the segment's base offset %d", b.LastOffset(), base)
 	case b.LeaderEpoch() < kafka.NoEpoch:
@@ -214,7 +224,6 @@ func (c *chain) follow(s *source, b record.Batch, pos int64, base kafka.Offset) 
 	case b.Compression() > record.Zstd:
 		return s.fault(pos+atAttributes, "%v is no codec of Kafka's", b.Compression())
 	}
-	c.next, c.epoch = b.NextOffset(), max(c.epoch, b.LeaderEpoch())
 	return nil
 }
 

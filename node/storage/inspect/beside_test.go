@@ -122,16 +122,7 @@ func (e *engine) work(n int) {
 		e.log.SetHighWatermark(e.log.LogEnd())
 		switch rapid.IntRange(0, 9).Draw(e.t, "work") {
 		case 0:
-			if err := e.log.RaiseLogStart((e.log.LogStart() + e.log.LogEnd()) / 2); err != nil {
-				e.t.Fatal(err)
-			}
-			if _, err := e.log.DeleteOldSegments(1000); err != nil {
-				e.t.Fatal(err)
-			}
-			entry := storage.OffsetEntry{TP: kafka.TopicPartition{Topic: "t"}, Offset: e.log.LogStart()}
-			f := storage.NewAtomicFile(e.fs, e.syncs, storage.LogStartCheckpoint)
-			f.Write([]byte(storage.CheckpointContent(storage.OffsetLines([]storage.OffsetEntry{entry}))), func(error) {})
-			e.settle()
+			e.raise((e.log.LogStart() + e.log.LogEnd()) / 2)
 		case 1, 2:
 			e.log.Flush(nil)
 			e.settle()
@@ -140,6 +131,12 @@ func (e *engine) work(n int) {
 					break
 				}
 				e.settle()
+			}
+		case 3:
+			e.log.Flush(nil)
+			e.settle()
+			if e.points {
+				e.write(storage.RecoveryPointCheckpoint, e.log.RecoveryPoint())
 			}
 		default:
 			e.step(e.t)

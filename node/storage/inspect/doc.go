@@ -19,12 +19,19 @@
 // by the size of a segment. No length that was read is believed before bytes
 // stand for it.
 //
+// Base offset and leader epoch of a batch are under no CRC. So each batch is held against
+// the one behind before the other files are asked: where the two contradict each other,
+// the one that alone could be mended is the wrong one, and its field in the .log is the
+// byte that is told. Where nothing decides, the line names both bytes; and where another
+// file disagrees with a batch that its neighbours do not vouch for, the byte in the .log
+// besides its own.
+//
 // What is sound depends on how the directory was left. Behind a clean stop
 // (.kafka_cleanshutdown) everything must agree. A process that was killed leaves
 // indexes that are preallocated (zeros at the end), an epoch file that is behind,
-// half a batch, or a marker without its index entry, at the end of the log, half a
-// snapshot, and snapshots that a truncation made stale; these are told as notes, as
-// the next start mends them. Bytes that no writer leaves are faults in both.
+// half a batch at the end of the log, markers without index entries in a segment that the
+// next start walks, half a snapshot, and snapshots and checkpoints that a truncation made
+// stale; these are told as notes, as the next start mends them. Bytes that no writer leaves are faults in both.
 //
 // A broker may be at work meanwhile: it appends, rolls, deletes, cleans and replaces
 // files by renames. So a replica's files are opened together, between two listings

@@ -84,7 +84,7 @@ func dumper(name string) dumpFunc {
 	for _, k := range []struct {
 		suffix string
 		dump   dumpFunc
-	}{{logSuffix, dumpLog}, {".checkpoint", dumpLog}, {indexSuffix, dumpOffsetIndex}, {timeSuffix, dumpTimeIndex},
+	}{{logSuffix, dumpLog}, {checkpointSuffix, dumpLog}, {indexSuffix, dumpOffsetIndex}, {timeSuffix, dumpTimeIndex},
 		{txnSuffix, dumpTxnIndex}, {snapshotSuffix, dumpSnapshot}} {
 		if strings.HasSuffix(name, k.suffix) {
 			return k.dump
@@ -227,6 +227,22 @@ func dumpProperties(s *source, name string, _ DumpOptions, emit func(Entry) erro
 		if err := emit(Entry{"property", []Field{field}}); err != nil {
 			return err
 		}
+	}
+	return t.readable(name)
+}
+
+// readable tells what Verify says of a text file by itself.
+func (t text) readable(name string) error {
+	switch {
+	case name == idFile:
+		_, err := t.topicID()
+		return err
+	case name == metaFile:
+		return t.identity()
+	case name == quorumFile:
+		return t.object("data_version", quorumMembers...)
+	case name == markerFile && t.src.size > 0: // of releases before 3.7 it is empty
+		return t.object("version", nil)
 	}
 	return nil
 }

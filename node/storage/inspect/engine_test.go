@@ -30,6 +30,7 @@ type engine struct {
 
 	compacted bool // cleanup.policy is compact
 	cleaned   int  // passes of the cleaner
+	points    bool // recovery points are written
 }
 
 type due struct {
@@ -121,7 +122,7 @@ func (e *engine) end(producer int, how record.ControlType) {
 // step does one thing that a broker does to a log.
 func (e *engine) step(r *rapid.T) {
 	end := e.log.LogEnd()
-	switch rapid.IntRange(0, 12).Draw(r, "step") {
+	switch rapid.IntRange(0, 13).Draw(r, "step") {
 	case 0:
 		e.epoch++
 	case 1:
@@ -132,6 +133,8 @@ func (e *engine) step(r *rapid.T) {
 		e.settle()
 	case 4, 5, 6:
 		e.end(rapid.IntRange(0, len(e.pids)-1).Draw(r, "producer"), record.ControlType(rapid.IntRange(0, 1).Draw(r, "commit")))
+	case 13:
+		e.raise(end - kafka.Offset(rapid.IntRange(0, int(end-e.log.LogStart())).Draw(r, "kept")))
 	default:
 		e.append(rapid.IntRange(0, len(e.pids)).Draw(r, "producer"), rapid.IntRange(1, 9).Draw(r, "records"),
 			record.Codec(rapid.IntRange(0, 4).Draw(r, "codec")), rapid.Bool().Draw(r, "transactional"))
@@ -146,7 +149,39 @@ func (e *engine) cut(o kafka.Offset) {
 	if err := e.log.TruncateTo(o); err != nil {
 		e.t.Fatal(err)
 	}
+	e.truncated()
+}
+
+// truncated is behind a truncation: a broker writes the recovery point before it goes on.
+func (e *engine) truncated() {
 	e.epoch++
+	if e.points {
+		e.write(storage.RecoveryPointCheckpoint, e.log.RecoveryPoint())
+	}
+}
+
+// raise deletes the records below o, as DeleteRecords does.
+func (e *engine) raise(o kafka.Offset) {
+	e.log.SetHighWatermark(e.log.LogEnd())
+	if err := e.log.RaiseLogStart(o); err != nil {
+		e.t.Fatal(err)
+	}
+	if _, err := e.log.DeleteOldSegments(1000); err != nil {
+		e.t.Fatal(err)
+	}
+	e.write(storage.LogStartCheckpoint, e.log.LogStart())
+}
+
+// write writes an offset checkpoint, and waits for it.
+func (e *engine) write(name string, o kafka.Offset) {
+	storage.NewAtomicFile(e.fs, e.syncs, name).Write(checkpoint(o), func(error) {})
+	e.settle()
+}
+
+// checkpoint is the content of an offset checkpoint.
+func checkpoint(o kafka.Offset) []byte {
+	entry := storage.OffsetEntry{TP: kafka.TopicPartition{Topic: "t"}, Offset: o}
+	return storage.CheckpointContent(storage.OffsetLines([]storage.OffsetEntry{entry}))
 }
 
 func (e *engine) sound(when string) {
@@ -155,9 +190,12 @@ func (e *engine) sound(when string) {
 	}
 }
 
-// marked are the files of a directory with the marker of a clean stop, which no
-// disk has: there a power loss would bring it back.
-type marked struct{ inspect.Files }
+// marked are the files of a directory with what a clean stop writes, the marker and the
+// checkpoints, which no disk has: there a power loss would bring the marker back.
+type marked struct {
+	inspect.Files
+	log *storage.Log
+}
 
 type marker struct{ *strings.Reader }
 
@@ -166,8 +204,13 @@ func (m marker) Size() (int64, error) { return m.Reader.Size(), nil }
 func (marker) Close() error { return nil }
 
 func (m marked) Open(name string) (inspect.File, error) {
-	if name == ".kafka_cleanshutdown" {
+	switch name {
+	case ".kafka_cleanshutdown":
 		return marker{strings.NewReader(`{"version":0,"brokerEpoch":7}`)}, nil
+	case storage.RecoveryPointCheckpoint:
+		return marker{strings.NewReader(string(checkpoint(m.log.LogEnd())))}, nil
+	case storage.LogStartCheckpoint:
+		return marker{strings.NewReader(string(checkpoint(m.log.LogStart())))}, nil
 	}
 	return m.Files.Open(name)
 }
@@ -175,7 +218,7 @@ func (m marked) Open(name string) (inspect.File, error) {
 // stopped checks the directory as one behind a clean stop: nothing is left to mend,
 // though files of earlier lives may still lie there.
 func (e *engine) stopped() {
-	sum, err := inspect.Verify(marked{inspect.On(e.fs)}, "", inspect.Options{})
+	sum, err := inspect.Verify(marked{inspect.On(e.fs), e.log}, "", inspect.Options{})
 	if err != nil {
 		e.t.Fatalf("stopped: %v", err)
 	}

@@ -31,7 +31,7 @@ func fuzzFile(f *testing.F, path string, seeds ...[]byte) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		inspectEdited(t, m, path, content)
-		if strings.HasSuffix(path, logSuffix) || strings.HasSuffix(path, ".checkpoint") {
+		if strings.HasSuffix(path, logSuffix) || strings.HasSuffix(path, checkpointSuffix) {
 			inspectEdited(t, m, path, sealed(content))
 		}
 	})

@@ -125,7 +125,7 @@ func (x *offsetIndex) see(w *walk, b record.Batch, pos int64) error {
 	case !x.found && at < pos:
 		return x.fault(x.pos, "the entry for offset %d points to byte %d, where no batch begins (the next one does at %d)", last, at, pos)
 	case last < b.LastOffset():
-		return x.fault(x.pos, "the entry for byte %d holds offset %d, but no batch there ends with it (the next one ends with %d)", at, last, b.LastOffset())
+		return x.fault(x.pos, "the entry for byte %d holds offset %d, but no batch there ends with it (the next one ends with %d)%s", at, last, b.LastOffset(), orBase(at))
 	}
 	x.found = last > b.LastOffset()
 	if !x.found {
@@ -165,7 +165,7 @@ func parseTimeEntry(b []byte, base kafka.Offset) (t kafka.Timestamp, o kafka.Off
 }
 
 // see compares a batch with the current entry.
-func (x *timeIndex) see(w *walk, b record.Batch) error {
+func (x *timeIndex) see(w *walk, b record.Batch, pos int64) error {
 	before := x.largest
 	x.largest = max(x.largest, b.MaxTimestamp())
 	e, err := x.current()
@@ -188,14 +188,14 @@ func (x *timeIndex) see(w *walk, b record.Batch) error {
 	case t <= x.last:
 		return x.fault(x.pos, "timestamp %d does not follow %d", t, x.last)
 	case o < b.BaseOffset():
-		return x.fault(x.pos, "the entry for timestamp %d holds offset %d, which is in no batch", t, o)
+		return x.fault(x.pos, "the entry for timestamp %d holds offset %d, which is in no batch%s", t, o, orBase(pos))
 	case t != b.MaxTimestamp():
-		return x.fault(x.pos, "the entry holds timestamp %d for offset %d, whose batch has %d", t, o, b.MaxTimestamp())
+		return x.fault(x.pos, "the entry holds timestamp %d for offset %d, whose batch has %d%s", t, o, b.MaxTimestamp(), orBase(pos))
 	}
 	if t < before {
 		return x.fault(x.pos, "the entry holds timestamp %d for offset %d, but a batch before it has %d", t, o, before)
 	}
-	return x.fault(x.pos+8, "the entry holds offset %d for timestamp %d, whose batch ends at offset %d", o, t, b.LastOffset())
+	return x.fault(x.pos+8, "the entry holds offset %d for timestamp %d, whose batch ends at offset %d%s", o, t, b.LastOffset(), orBase(pos))
 }
 
 // firstWith tells whether the record at offset o of a batch is its first with timestamp t.

@@ -16,6 +16,8 @@ const (
 	txnSuffix      = ".txnindex"
 	snapshotSuffix = ".snapshot"
 
+	checkpointSuffix = ".checkpoint" // of snapshots of the metadata log
+
 	epochFile   = "leader-epoch-checkpoint"
 	idFile      = "partition.metadata"
 	quorumFile  = "quorum-state"
@@ -51,6 +53,15 @@ func BaseOffset(name string) (base kafka.Offset, ok bool) { return parseBase(nam
 func segmentName(base kafka.Offset, suffix string) string {
 	digits := strconv.FormatInt(int64(base), 10)
 	return strings.Repeat("0", 20-len(digits)) + digits + suffix
+}
+
+// snapshotEnd reads the end offset in the name of a snapshot of the metadata log (KIP-630),
+// <end offset>-<epoch>.checkpoint.
+func snapshotEnd(name string) (end kafka.Offset, ok bool) {
+	digits, epoch, _ := strings.Cut(strings.TrimSuffix(name, checkpointSuffix), "-")
+	_, err := strconv.ParseInt(epoch, 10, 32)
+	end, ok = parseBase(digits+checkpointSuffix, checkpointSuffix)
+	return end, ok && err == nil && strings.HasSuffix(name, checkpointSuffix)
 }
 
 // baseName is what follows the last slash.

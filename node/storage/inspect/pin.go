@@ -102,7 +102,7 @@ func isBesideLog(name string) bool {
 			return true
 		}
 	}
-	return name == epochFile || name == idFile || name == quorumFile || strings.HasSuffix(name, ".checkpoint")
+	return name == epochFile || name == idFile || name == quorumFile || strings.HasSuffix(name, checkpointSuffix)
 }
 
 // List implements Files.

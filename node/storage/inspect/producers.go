@@ -274,6 +274,8 @@ func (p *producers) excuses(got, want *producer, start kafka.Offset) bool {
 		return false
 	case got.epoch != want.epoch:
 		return got.epoch > want.epoch
+	case got.lastOffset == kafka.NoOffset && want.lastOffset < start: // a reload begins at the log start
+		return true
 	case got.lastOffset != want.lastOffset:
 		return got.lastOffset > want.lastOffset
 	}

@@ -17,6 +17,7 @@ type replica struct {
 	start     kafka.Offset // the log start, as far as it is known
 	first     kafka.Offset // base of the first segment
 	recovery  kafka.Offset // the recovery point, as far as it is known
+	walks     kafka.Offset // base of the segment from which on a start that is not clean walks
 	chain     chain
 	producers *producers
 	epochs    *epochs
@@ -53,7 +54,8 @@ func (w *walk) pinned(d *logDir, p *pin, name string) (err error) {
 	if _, e, ok := d.entry(startFile, tp); ok {
 		r.told = e.offset
 	}
-	if _, e, ok := d.entry(recoverFile, tp); ok {
+	_, e, flushed := d.entry(recoverFile, tp)
+	if flushed {
 		r.recovery = e.offset
 	}
 	if err := r.identify(d, tp, names); err != nil {
@@ -70,6 +72,9 @@ func (w *walk) pinned(d *logDir, p *pin, name string) (err error) {
 	}
 	if err := r.strange(names); err != nil {
 		return err
+	}
+	if named && r.clean && !flushed && has(names, idFile) { // without one it is no broker's
+		return d.checkpoints[recoverFile].missing(tp)
 	}
 	if named && d.ends != nil {
 		d.ends[tp] = r.chain.next
@@ -103,7 +108,7 @@ func (r *replica) identify(d *logDir, tp kafka.TopicPartition, names []string) e
 	if t, _, err = readText(r.files, join(r.path, quorumFile)); err != nil {
 		return err
 	}
-	return t.object("data_version", quorumMembers...)
+	return t.readable(quorumFile)
 }
 
 // identified is the topic id that the file at path told.
@@ -129,8 +134,26 @@ func (r *replica) segments(names []string) error {
 	if err := r.begin(all, names); err != nil {
 		return err
 	}
+	for _, base := range all {
+		if base <= r.recovery { // one behind the log end counts as the log end
+			r.walks = base
+		}
+	}
+	r.epochs.root, r.epochs.start = r.root(names), r.start
+	if r.metadata {
+		r.epochs.start = r.epochs.root
+	}
 	for i, base := range all {
-		if err := r.segment(names, base, i == len(all)-1); err != nil {
+		limit := noLimit
+		if i+1 < len(all) {
+			limit = all[i+1]
+		}
+		err := r.segment(names, base, limit)
+		if err != nil && limit <= r.told { // nothing below the log start is recovered, or read
+			err = r.mended(err)
+			r.producers.partial = true
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -152,6 +175,25 @@ func (r *replica) segments(names []string) error {
 	return r.epochs.end(r.walk, r.chain.next)
 }
 
+// root is the greatest offset at which the epoch file may begin: the log start. After a
+// kill its checkpoint may be behind, so nothing is known. Of the metadata log there is no
+// checkpoint, but its start moves to the end offsets of snapshots alone.
+func (r *replica) root(names []string) kafka.Offset {
+	switch {
+	case r.metadata:
+		root := r.first
+		for _, name := range names {
+			if end, ok := snapshotEnd(name); ok {
+				root = max(root, end)
+			}
+		}
+		return root
+	case r.clean:
+		return max(r.told, r.first)
+	}
+	return noLimit
+}
+
 // begin starts the replay of the producers: from nothing at offset 0, else from
 // the snapshot at the first segment, if it is there.
 func (r *replica) begin(all []kafka.Offset, names []string) error {
@@ -166,6 +208,9 @@ func (r *replica) begin(all []kafka.Offset, names []string) error {
 		return nil
 	}
 	x, err := openSnapshot(r.files, r.file(first, snapshotSuffix))
+	if isTorn(err) {
+		return nil // as if it were missing; snapshotsBelow judges it
+	}
 	if err != nil {
 		return err
 	}
@@ -185,15 +230,21 @@ func (r *replica) snapshotsBelow(o kafka.Offset) error {
 	for len(r.snapshots) > 0 && r.snapshots[0] < o {
 		path := r.file(r.snapshots[0], snapshotSuffix)
 		x, err := openSnapshot(r.files, path)
-		if isTorn(err) && len(r.snapshots) == 1 { // a start throws it away
-			r.snapshots = nil
-			return r.mended(err)
+		if isTorn(err) && (len(r.snapshots) == 1 || r.snapshots[0] >= r.walks) { // a start throws it away
+			r.snapshots = r.snapshots[1:]
+			if err = r.mended(err); err != nil {
+				return err
+			}
+			continue
 		}
 		if err != nil {
 			return err
 		}
 		err = r.producers.compare(x, r.start, r.opts.horizon())
 		x.close()
+		if err != nil && !r.metadata && r.snapshots[0] > r.walks { // a start writes it anew
+			err = r.mended(err)
+		}
 		if err != nil {
 			return err
 		}
@@ -208,7 +259,7 @@ func (r *replica) strange(names []string) error {
 	for _, name := range names {
 		path := join(r.path, name)
 		switch {
-		case strings.HasSuffix(name, ".checkpoint"):
+		case strings.HasSuffix(name, checkpointSuffix):
 			if err := r.metadataSnapshot(r.files, path); err != nil {
 				return err
 			}

@@ -11,16 +11,18 @@ import (
 type segment struct {
 	*replica
 	base    kafka.Offset
+	limit   kafka.Offset // base of the next segment, above every offset of this one
 	active  bool
 	log     batches
 	offsets *offsetIndex
 	times   *timeIndex
 	txns    txnIndex
+	ahead   [record.Overhead]byte // header of the next batch
 }
 
 // segment checks the files of one segment.
-func (r *replica) segment(names []string, base kafka.Offset, active bool) error {
-	s := &segment{replica: r, base: base, active: active}
+func (r *replica) segment(names []string, base, limit kafka.Offset) error {
+	s := &segment{replica: r, base: base, limit: limit, active: limit == noLimit}
 	err := s.open(names)
 	if err == nil {
 		err = s.walkBatches()
@@ -68,13 +70,15 @@ func (s *segment) open(names []string) error {
 }
 
 // index is the name of one of the segment's indexes, "" if there is none. The cleaner
-// puts a log in place before its indexes, which have a name of their own until then.
+// puts a log in place before its indexes, which have a name of their own until then. While
+// the new log still waits for its place, its indexes say nothing of the old one.
 func (s *segment) index(names []string, suffix string) string {
 	name := segmentName(s.base, suffix)
-	for _, n := range []string{name, name + swapSuffix} {
-		if has(names, n) {
-			return n
-		}
+	switch {
+	case has(names, name):
+		return name
+	case has(names, name+swapSuffix) && !has(names, segmentName(s.base, logSuffix)+swapSuffix):
+		return name + swapSuffix
 	}
 	return ""
 }
@@ -127,9 +131,14 @@ func (s *segment) unfinished(err error) bool {
 // batch checks one batch against everything that tells of it.
 func (s *segment) batch(b record.Batch, pos int64) error {
 	before := s.chain.next
-	if err := s.chain.follow(s.log.source, b, pos, s.base); err != nil {
+	if err := s.chain.check(s.log.source, b, pos, s.base); err != nil {
 		return err
 	}
+	b, err := s.agrees(b, pos)
+	if err != nil {
+		return err
+	}
+	s.chain.add(b)
 	if b.BaseOffset() > before || int64(b.Count()) <= int64(b.LastOffsetDelta()) {
 		s.producers.partial = true // compaction took what was between, or in it
 	}
@@ -143,11 +152,11 @@ func (s *segment) batch(b record.Batch, pos int64) error {
 		}
 	}
 	if s.times != nil {
-		if err := s.times.see(s.replica.walk, b); err != nil {
+		if err := s.times.see(s.replica.walk, b, pos); err != nil {
 			return err
 		}
 	}
-	if err := s.epochs.see(s.replica.walk, b, max(s.told, s.first), s.recovery); err != nil {
+	if err := s.epochs.see(s.replica.walk, b, pos, s.recovery); err != nil {
 		return err
 	}
 	return s.content(b, pos)
@@ -179,12 +188,20 @@ func (s *segment) control(b record.Batch, pos int64) error {
 	if kind != record.Abort {
 		return nil
 	}
+	if s.txns.behind {
+		return nil
+	}
 	err = s.txns.abort(s.replica.walk, s.producers, b.ProducerID(), first, b.LastOffset(), s.start)
-	if isTorn(err) && s.active && s.log.pos == s.log.size && s.chain.next > s.recovery {
-		return s.mended(err) // a kill came between the marker and its entry
+	if isTorn(err) && s.walked() {
+		s.txns.behind = true // a kill came between the marker and its entry, or in a truncation
+		return s.mended(err)
 	}
 	return err
 }
+
+// walked tells whether a start that is not clean walks the segment and makes its indexes
+// anew.
+func (s *segment) walked() bool { return s.base >= s.walks }
 
 // end is behind the last batch; tail is io.EOF, or tells of a half one.
 func (s *segment) end(tail error) error {

@@ -43,7 +43,7 @@ type offsetCheckpoint struct {
 
 // readOffsets reads an offset checkpoint; a missing one is empty.
 func readOffsets(files Files, path string) (*offsetCheckpoint, error) {
-	c := &offsetCheckpoint{byTP: map[kafka.TopicPartition]int{}}
+	c := &offsetCheckpoint{src: &source{path: path}, byTP: map[kafka.TopicPartition]int{}}
 	t, ok, err := readText(files, path)
 	if err != nil || !ok {
 		return c, err
@@ -76,6 +76,12 @@ func (c *offsetCheckpoint) add(l line) error {
 	c.byTP[tp] = len(c.entries)
 	c.entries = append(c.entries, offsetEntry{l.pos, tp, kafka.Offset(o)})
 	return nil
+}
+
+// missing is the fault of a replica without a recovery point: a clean stop writes that of
+// each log.
+func (c *offsetCheckpoint) missing(tp kafka.TopicPartition) error {
+	return c.src.fault(c.src.size, "no recovery point of %v, though it was stopped cleanly", tp)
 }
 
 // of returns the entry of a partition.

@@ -31,6 +31,7 @@ func parseAborted(b []byte) aborted {
 type txnIndex struct {
 	*entries // nil without a file
 	path     string
+	behind   bool // it was told that the file ends too early
 }
 
 // abort checks the entry of the abort marker at offset last, which ended the
@@ -60,9 +61,9 @@ func (x *txnIndex) abort(w *walk, p *producers, id kafka.ProducerID, first, last
 		return x.fault(x.pos+2, "producer id is %d, the abort marker at offset %d is of %d", e.id, last, id)
 	case known && e.first != first, e.first > last, first != kafka.NoOffset && first >= start && e.first > first:
 		return x.fault(x.pos+10, "first offset is %d, the transaction that ends at offset %d begins at %d", e.first, last, first)
-	case first == kafka.NoOffset && !p.partial:
+	case first == kafka.NoOffset && !p.partial && e.first >= start: // likewise a snapshot behind a reload
 		return x.fault(x.pos, "the abort marker at offset %d ends no transaction", last)
-	case known && e.lastStable != stable && stable >= start: // a reload forgets what began before
+	case known && e.lastStable != stable && stable >= start: // a reload forgets what began before the log start
 		wrong := x.fault(x.pos+26, "last stable offset is %d, the batches give %d", e.lastStable, stable)
 		if stable != last+1 || e.lastStable < stable {
 			return wrong

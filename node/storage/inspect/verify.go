@@ -170,8 +170,8 @@ func (d *logDir) read(w *walk) error {
 		return nil
 	}
 	t, clean, err := readText(d.files, join(d.dir, markerFile))
-	if err == nil && clean && t.src.size > 0 { // of releases before 3.7 it is empty
-		err = t.object("version", nil)
+	if err == nil && clean {
+		err = t.readable(markerFile)
 	}
 	if err != nil {
 		return err
@@ -261,15 +261,13 @@ func (d *logDir) entryFits(w *walk, name string, e offsetEntry) error {
 	return nil
 }
 
-// check compares an entry with the log end. A follower's truncation makes high
-// watermark and log start stale, but not what was flushed; a clean stop flushes
-// everything.
+// check compares an entry with the log end. A truncation makes entries stale that a kill
+// keeps from being written again: the next start takes the log end then. A clean stop
+// flushes everything.
 func (c *offsetCheckpoint) check(w *walk, name string, e offsetEntry, end kafka.Offset) error {
 	switch {
-	case e.offset > end && (name == hwFile || name == startFile):
-		return w.mended(c.src.fault(e.pos, "offset %d of %v lies behind its log end %d", e.offset, e.tp, end))
 	case e.offset > end:
-		return c.src.fault(e.pos, "offset %d of %v lies behind its log end %d", e.offset, e.tp, end)
+		return w.mended(c.src.fault(e.pos, "offset %d of %v lies behind its log end %d", e.offset, e.tp, end))
 	case e.offset < end && name == recoverFile && w.clean:
 		return c.src.fault(e.pos, "recovery point %d of %v lies before its log end %d, though it was stopped cleanly", e.offset, e.tp, end)
 	}
