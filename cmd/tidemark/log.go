@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ func newLog() *cobra.Command {
 		Short: "print and check log directories, of Apache Kafka too",
 		Long: `Read the files of log directories without being a broker: those that tidemark serve
 wrote and those of Apache Kafka, which are the same. Nothing is written.`,
+		RunE: func(*cobra.Command, []string) error { return usageError("log takes dump or verify") },
 	}
 	cmd.AddCommand(newLogDump(), newLogVerify())
 	return cmd
@@ -41,20 +43,16 @@ The first byte that is wrong is one line with file, position and reason. Behind 
 process that was killed, what the next start mends is told as a note; with the marker
 of a clean stop (.kafka_cleanshutdown) it is a fault.
 
-Symbolic links are followed. A broker may be at work in the directory: each replica is judged as it is at one
-moment, and what looks wrong is looked at again before it is believed.
+Symbolic links are followed. A broker may be at work in the directory: each replica is
+judged as it is at one moment, and what looks wrong is looked at again before it is
+believed. Of several directories each is judged.
 
-Exit status: 0 sound, 1 a fault, 2 bad usage or a directory that cannot be read, or
-that changes with every look.`,
+Exit status: 0 all are sound, 1 a fault, 2 bad usage or a directory that cannot be read,
+that changes with every look, or that is no log directory.`,
 		Args: someArgs("a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := inspect.Options{Now: kafka.Timestamp(time.Now().UnixMilli()), ProducerExpirationMs: expiration, Again: pause}
-			for _, dir := range args {
-				if err := verify(cmd.OutOrStdout(), dir, o, asJSON); err != nil {
-					return err
-				}
-			}
-			return nil
+			return verifyAll(cmd, args, o, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each directory")
@@ -83,6 +81,31 @@ type verified struct {
 	Position  *int64 `json:"position,omitempty"` // bytes
 	Reason    string `json:"reason,omitempty"`
 	inspect.Summary
+}
+
+// verifyAll judges one directory after the other. A fault outweighs what cannot be judged.
+func verifyAll(cmd *cobra.Command, dirs []string, o inspect.Options, asJSON bool) error {
+	status := exitOK
+	for _, dir := range dirs {
+		err := verify(cmd.OutOrStdout(), dir, o, asJSON)
+		var exit *exitError
+		if err != nil && !errors.As(err, &exit) {
+			return err
+		}
+		if exit == nil {
+			continue
+		}
+		if exit.err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "tidemark:", exit.err)
+		}
+		if status != exitViolation {
+			status = exit.status
+		}
+	}
+	if status == exitOK {
+		return nil
+	}
+	return &exitError{status: status}
 }
 
 func verify(w io.Writer, dir string, o inspect.Options, asJSON bool) error {
@@ -127,5 +150,22 @@ func verifyDir(dir string, o inspect.Options) (inspect.Summary, error) {
 			return inspect.VerifyReplica(osFiles{}, filepath.Dir(path), filepath.Base(path), o)
 		}
 	}
-	return inspect.Verify(osFiles{}, dir, o)
+	sum, err := inspect.Verify(osFiles{}, dir, o)
+	if err == nil && sum.Replicas == 0 && !formatted(path) {
+		return sum, fmt.Errorf("%s is no log directory, nor are those in it: no %s, no replica", dir, identityFile)
+	}
+	return sum, err
+}
+
+// formatted tells that a directory, or one in it, is the log directory of a node, which
+// need not hold replicas yet.
+func formatted(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, identityFile)); err == nil {
+		return true
+	}
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		_, err := os.Stat(filepath.Join(dir, e.Name(), identityFile))
+		return err == nil
+	})
 }

@@ -64,6 +64,48 @@ func TestLogVerifyNamesTheFirstBadByteInOneLine(t *testing.T) {
 	}
 }
 
+func TestLogVerifyJudgesEachOfSeveralDirectories(t *testing.T) {
+	first, _ := damaged(t)
+	second, file := damaged(t)
+	status, out, errText := command(t, "log", "verify", first, "nosuch", kafkaDir, second)
+	if status != exitViolation || !strings.Contains(out, kafkaDir+" is sound: ") || strings.Count(errText, "\n") != 3 || !strings.Contains(errText, file) {
+		t.Errorf("status %d, %q, %q", status, out, errText)
+	}
+	status, out, _ = command(t, "log", "verify", "--json", first, kafkaDir)
+	if status != exitViolation || strings.Count(out, `"sound"`) != 2 {
+		t.Errorf("status %d, %q", status, out)
+	}
+}
+
+func TestLogVerifyCallsNoDirectorySoundThatIsNoLogDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "src", "node"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errText := command(t, "log", "verify", dir)
+	if status != exitUsage || out != "" || !strings.Contains(errText, " is no log directory") || strings.Count(errText, "\n") != 1 {
+		t.Errorf("status %d, %q, %q", status, out, errText)
+	}
+	identity, err := os.ReadFile(filepath.Join(kafkaDir, identityFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, identityFile), identity, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errText = command(t, "log", "verify", dir); status != exitOK {
+		t.Errorf("one that was formatted: status %d, %q, %q", status, out, errText)
+	}
+}
+
+func TestLogTakesItsSubcommandsAlone(t *testing.T) {
+	for _, args := range [][]string{{"log"}, {"log", "dmp"}} {
+		if status, out, errText := command(t, args...); status != exitUsage || out != "" || strings.Count(errText, "\n") != 1 {
+			t.Errorf("%q: status %d, %q, %q", args, status, out, errText)
+		}
+	}
+}
+
 func TestLogDumpPrintsEveryKindOfFile(t *testing.T) {
 	status, out, errText := command(t, "log", "dump", kafkaDir)
 	if status != exitOK || errText != "" {
