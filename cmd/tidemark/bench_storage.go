@@ -35,6 +35,9 @@ Beside each stand its physical limits, taken in turns with it, slice by slice: t
 bytes written or read on the same disk without an engine, a CRC-32C over them, and a copy
 in memory. Figures are medians of the slices; the page cache holds everything.
 
+A share is the rate of the work as a part of the limit's; where the work has less to
+fetch than the limit beside it, as a look-up among large batches, it is above 1.
+
 An operation is a batch, a read of 1 MiB, a look-up, or a record that is cleaned. What an
 open allocates for a log of one batch is not counted for the batches that it scans. The
 simulated disk keeps what is written to it in memory, which it takes in steps of 256 KiB:
@@ -48,7 +51,7 @@ half as much on the disk. A signal ends it, and its files go.`,
 			signals := make(chan os.Signal, 1)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
-			return f.run(cmd.OutOrStdout(), signals)
+			return f.run(cmd.OutOrStdout(), cmd.ErrOrStderr(), signals)
 		},
 	}
 	flags := cmd.Flags()
@@ -111,27 +114,29 @@ type storageLimit struct {
 	Share      float64 `json:"share_of_limit"` // that the work reaches
 }
 
-func (f *storageBenchFlags) run(out io.Writer, signals <-chan os.Signal) error {
+func (f *storageBenchFlags) run(out, stderr io.Writer, signals <-chan os.Signal) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // syncs have a thread of their own
 	dir, err := os.MkdirTemp(f.data, "tidemark-bench-")
 	if err != nil {
 		return usageError("--data: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	rows, err := f.measure(dir, signals)
+	show := newProgress(stderr, "bench storage")
+	rows, err := f.measure(dir, signals, show)
+	show.done()
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
 		return printJSON(out, rows)
 	}
-	fmt.Fprintf(out, "one core, %s %s/%s\n\n%-10s %-16s %7s %9s %9s %9s  %-22s %9s %9s %6s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		"disk", "work", "batch", "MB/s", "ns/op", "allocs/op", "limit", "MB/s", "ns/op", "share")
+	fmt.Fprintf(out, "one core, %s %s/%s\n\n%-10s %-16s %8s %9s %9s %9s  %-22s %9s %9s %6s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		"disk", "work", "batch, B", "MB/s", "ns/op", "allocs/op", "limit", "MB/s", "ns/op", "share")
 	for _, r := range rows {
-		fmt.Fprintf(out, "%-10s %-16s %7d %9s %9.0f %9.2f", r.Disk, r.Work, r.BatchBytes, rate(r.MBs), r.NanosPerOp, r.AllocsPerOp)
+		fmt.Fprintf(out, "%-10s %-16s %8d %9s %9.0f %9.2f", r.Disk, r.Work, r.BatchBytes, rate(r.MBs), r.NanosPerOp, r.AllocsPerOp)
 		for i, x := range r.Limits {
 			if i > 0 {
-				fmt.Fprintf(out, "%65s", "")
+				fmt.Fprintf(out, "%66s", "")
 			}
 			fmt.Fprintf(out, "  %-22s %9s %9.0f %6.2f\n", x.Limit, rate(x.MBs), x.NanosPerOp, x.Share)
 		}
@@ -148,14 +153,14 @@ func rate(megabytes float64) string {
 }
 
 // measure takes all rows, on both disks.
-func (f *storageBenchFlags) measure(dir string, signals <-chan os.Signal) (rows []storageRow, err error) {
+func (f *storageBenchFlags) measure(dir string, signals <-chan os.Signal, show *progress) (rows []storageRow, err error) {
 	files, err := newFileLane(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer files.close()
 	for _, l := range []*benchLane{files, newSimulatedLane()} {
-		l.signals = signals
+		l.signals, l.progress = signals, show
 		some, err := l.measure(f.mib << 20)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,8 @@ type benchLane struct {
 	next  func() error // waits for the end of one sync
 	close func() error
 
-	signals <-chan os.Signal // one ends the measurement; nil: none comes
+	signals  <-chan os.Signal // one ends the measurement; nil: none comes
+	progress *progress
 }
 
 // syncEnd is the end of one sync.

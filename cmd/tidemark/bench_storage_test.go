@@ -36,7 +36,7 @@ func TestBenchStorageRefusesWhatTheMachineHasNoMemoryFor(t *testing.T) {
 func TestBenchStorageLeavesNoFilesWhenASignalEndsIt(t *testing.T) {
 	dir, signals := t.TempDir(), make(chan os.Signal, 1)
 	signals <- syscall.SIGTERM
-	if err := (&storageBenchFlags{data: dir, mib: 1}).run(io.Discard, signals); err == nil || !strings.Contains(err.Error(), "was ended (terminated)") {
+	if err := (&storageBenchFlags{data: dir, mib: 1}).run(io.Discard, io.Discard, signals); err == nil || !strings.Contains(err.Error(), "was ended (terminated)") {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

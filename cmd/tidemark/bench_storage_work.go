@@ -42,12 +42,14 @@ func batchOf(size int) record.Batch {
 func (l *benchLane) measure(total int) (rows []storageRow, err error) {
 	m := newBenchMemory(total)
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
+		l.progress.step(fmt.Sprintf("%s, batches of %d bytes", l.name, size))
 		some, err := l.measureLog(m, size, total)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, some...)
 	}
+	l.progress.step(l.name + ", the cleaner")
 	row, err := l.measureCleaning(m, total/4)
 	return append(rows, row), err
 }

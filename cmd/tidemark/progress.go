@@ -43,6 +43,14 @@ func (p *progress) seeds(done int, of uint64, verdicts string) {
 	}
 }
 
+// step notes what a long measurement is at.
+func (p *progress) step(what string) {
+	if p.w != nil {
+		p.drawn = true
+		fmt.Fprintf(p.w, "\r\x1b[K%s: %s", p.title, what)
+	}
+}
+
 // due reports whether it is time to draw again.
 func (p *progress) due() bool {
 	if p.w == nil || time.Since(p.shown) < progressEvery {
