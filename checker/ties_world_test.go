@@ -42,14 +42,19 @@ func coarse(events []event.Event, n int, rnd *rand.Rand) []event.Event {
 		mix(out[from:end], rnd)
 		from = end
 	}
+	return renumbered(out)
+}
+
+// renumbered counts the events anew, but for those without a number.
+func renumbered(events []event.Event) []event.Event {
 	seq := uint64(0)
-	for i := range out {
-		if out[i].Seq > 0 {
+	for i := range events {
+		if events[i].Seq > 0 {
 			seq++
-			out[i].Seq = seq
+			events[i].Seq = seq
 		}
 	}
-	return out
+	return events
 }
 
 // wrong tells each client's events by a clock of its own, which goes wrong by up to err, ns,
@@ -72,14 +77,7 @@ func wrong(events []event.Event, err int64, rnd *rand.Rand) []event.Event {
 		e.At, e.ClockErr = e.At+err+off, err
 	}
 	slices.SortStableFunc(out, func(a, b event.Event) int { return cmp.Compare(a.At, b.At) })
-	seq := uint64(0)
-	for i := range out {
-		if out[i].Seq > 0 {
-			seq++
-			out[i].Seq = seq
-		}
-	}
-	return out
+	return renumbered(out)
 }
 
 // mix gives events one time and puts them in another order, in which each client's own
